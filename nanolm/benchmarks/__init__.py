@@ -1,0 +1,1 @@
+"""One module a benchmark: source rows to items, exclusions, licence, citation."""

@@ -1,0 +1,11 @@
+"""`nanolm evaluators`."""
+
+import click
+
+from nanolm.errors import UsageError
+
+
+@click.command()
+def command() -> None:
+    """Not built yet."""
+    raise UsageError("nanolm evaluators is not built yet")

@@ -1,0 +1,1 @@
+"""The frozen standards as data, and what reads them."""

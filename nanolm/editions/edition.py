@@ -1,0 +1,81 @@
+"""What an edition is: the suite, its prompts, its budget and its pins, read from a folder of TOML."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from nanolm.schema import AnswerType
+
+
+class Category(msgspec.Struct, frozen=True, kw_only=True):
+    """A sixth of the index (§3)."""
+
+    slug: str
+    title: str
+
+
+class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A `[benchmark.<slug>]` table of `edition.toml`: one line of the suite table (§3)."""
+
+    slug: str
+    title: str
+    category: str
+    module: str
+    """The module of `nanolm.benchmarks` that makes its items, and the `test_<module>` that tests them."""
+    answer_type: AnswerType
+    items: int
+    """How many items there must be."""
+    metric: str
+    split: str
+    """Source and split, in the protocol's words."""
+    licence: str
+    """As the protocol states it (ruling 80)."""
+    sources: tuple[str, ...]
+    """Names in `sources.lock.toml`."""
+    published_chance: float | None = None
+    """The protocol's chance level (§8), for comparison; ours is in `frozen.json`."""
+    stem: str = ""
+    """One fixed line before the question (§4: HellaSwag-Pro, Global PIQA)."""
+    instruction: str = ""
+    """label: the one instruction line before the text (§4)."""
+    instruction_addition: str = ""
+    """A sentence added to the answer type's instruction (§4: CLINC150's `oos`)."""
+    redistribute: bool = True
+    """False: its items are never put into a page or file meant for publishing (§3, HellaSwag-Pro)."""
+    data_verified: bool = True
+    """False: the data could not be checked against the official source yet; not publishable."""
+
+
+class Edition(msgspec.Struct, frozen=True, kw_only=True):
+    """A frozen standard (§10). Numbers are comparable only within one edition."""
+
+    name: str
+    title: str
+    version: str
+    summary: str
+    categories: tuple[Category, ...]
+    """In the order of the protocol's table."""
+    benchmarks: Mapping[str, BenchmarkSpec]
+    """By slug, in the order of the protocol's table."""
+    instructions: Mapping[str, str]
+    """The instruction text of each answer type (§4), with `{name}` for code's function."""
+    budget: int
+    """New tokens at most (§5)."""
+    prompt_limit: int
+    """Prompt tokens at most for a benchmark to be admitted (§10)."""
+    parameter_limit: int
+    """§2."""
+    samples_sampled: int
+    """Samples per item when the decoding samples (§5)."""
+    samples_greedy: int
+    engine: str
+    engine_version: str
+    dtype: str
+    extractors: Mapping[str, str]
+    """Versions that decide a verdict: math-verify and what it stands on (ruling 40)."""
+    folder: Path
+    digest: str
+    """SHA-256 over the edition's frozen parts, the first 16 hex digits."""
+    inherits: str | None = None
+    """A patch edition's parent: same items, prompts and budget (§10)."""

@@ -1,0 +1,1 @@
+"""Who writes outputs: requests in, outputs out as they finish."""

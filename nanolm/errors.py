@@ -1,0 +1,70 @@
+"""Every error nanolm raises on purpose.
+
+    NanoLMError
+    ├── UsageError        a name or option that does not exist; close matches are named
+    ├── EditionError      an edition folder that can't be read, or that contradicts itself
+    ├── SourceError       data that is missing, unreachable or has the wrong bytes
+    ├── ItemError         a source row that can't become an item (names the file and row)
+    ├── EntryError        a model that can't be read or is not eligible
+    ├── RecordError       a record that can't be written, or was made under other conditions
+    ├── EngineError       an engine that can't start or died
+    ├── SandboxError      no working sandbox, or evaluators not installed
+    └── ScoreError        scores that can't be computed or compared
+
+A message says what was found, what was expected, in which file, and what to do next.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class NanoLMError(Exception):
+    """The parent of all errors that are meant for the user; shown as one line, without a traceback."""
+
+
+class UsageError(NanoLMError):
+    """A name or option that does not exist."""
+
+
+class EditionError(NanoLMError):
+    """An edition folder that can't be read, or that contradicts itself."""
+
+
+class SourceError(NanoLMError):
+    """Source data that is missing, unreachable or has the wrong bytes."""
+
+
+class ItemError(NanoLMError):
+    """A source row that can't become an item. The message names the file and the row."""
+
+
+class EntryError(NanoLMError):
+    """A model that can't be read or is not eligible."""
+
+
+class RecordError(NanoLMError):
+    """A record that can't be written, or was made under other conditions."""
+
+
+class EngineError(NanoLMError):
+    """An engine that can't start, or died."""
+
+
+class SandboxError(NanoLMError):
+    """No working sandbox, or the evaluators are not installed."""
+
+
+class ScoreError(NanoLMError):
+    """Scores that can't be computed or compared."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """A `UsageError` for a name that does not exist, naming the close matches or else all names.
+
+    >>> str(unknown("edition", "nano-lm", ["mini", "nano-lm-v1"]))
+    "unknown edition 'nano-lm'; did you mean nano-lm-v1? Known: mini, nano-lm-v1"
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(close)}?" if close else "."
+    return UsageError(f"unknown {kind} {name!r}{hint} Known: {', '.join(names) or 'none'}")

@@ -1,0 +1,1 @@
+"""The outputs of an entry: append-only, never edited, never lost."""

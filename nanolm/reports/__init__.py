@@ -1,0 +1,1 @@
+"""Showing scores: terminal, JUnit, score.json, board, item viewer."""

@@ -1,0 +1,1 @@
+"""Running untrusted programs with the official evaluators (protocol §7)."""

@@ -1,0 +1,1 @@
+"""Verdicts to numbers (protocol §8). No files."""

@@ -1,0 +1,1 @@
+"""Where raw rows come from: hub, GitHub, local folder; pins, checksums, cache."""
