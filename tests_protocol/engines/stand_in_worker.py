@@ -1,6 +1,6 @@
 """A worker that speaks the frames without vLLM: it echoes, and misbehaves when a prompt tells it to.
 
-Prompt [1]: dies. Prompt [2]: dies once (a file in the model folder remembers). Prompt [3]: hangs.
+Prompt [1]: dies. Prompt [2]: dies once (a file in the model folder remembers). Prompt [3]: hangs. Prompt [4]: is slow.
 Else the text is the prompt's length, and the seed.
 """
 
@@ -36,6 +36,8 @@ def main() -> None:
                 os._exit(1)
             if message.prompt_ids == (3,):
                 time.sleep(3600)
+            if message.prompt_ids == (4,):
+                time.sleep(0.02)
             text = f"{len(message.prompt_ids)} {message.seed}"
             done = frames.Done(number=message.number, text=text, finish_reason="stop", output_tokens=1)
             frames.write(out, done)

@@ -76,7 +76,7 @@ def test_replicas_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         version="0",
         replicas=2,
     )
-    assert len(list(engine.generate([ask(i, 5) for i in range(200)]))) == 200
+    assert len(list(engine.generate([ask(i, 4) for i in range(150)]))) == 150
     assert len(worker_pids(tmp_path)) == 2
     engine.close()
     assert not any(alive(pid) for pid in worker_pids(tmp_path))
