@@ -1,6 +1,7 @@
 """A worker that speaks the frames without vLLM: it echoes, and misbehaves when a prompt tells it to.
 
-Prompt [1]: dies. Prompt [2]: dies once (a file in the model folder remembers). Prompt [3]: hangs. Prompt [4]: is slow.
+Prompt [1]: dies. Prompt [2]: dies once (a file in the model folder remembers). Prompt [3]: hangs.
+Prompt [4]: is slow.
 Else the text is the prompt's length, and the seed.
 """
 
