@@ -35,6 +35,9 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Names in `sources.lock.toml`."""
     published_chance: float | None = None
     """The protocol's chance level (§8), for comparison; ours is in `frozen.json`."""
+    layout: str = ""
+    """How its prompt is put together, as text with places (`nanolm.editions.prompt`); empty: the plain
+    layout of its answer type."""
     stem: str = ""
     """One fixed line before the question (§4: HellaSwag-Pro, Global PIQA)."""
     instruction: str = ""
