@@ -23,7 +23,7 @@ class BenchmarkResult(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     chance_rule: str
     """`constant`, `uniform` or `open-ended`."""
     items: tuple[str, ...]
-    """Item ids, in the benchmark's order."""
+    """Item ids, each once, in any order."""
     correct: Counts
     """Shape (items,): the number of right samples of each item, 0 to `samples`."""
     samples: int
@@ -38,6 +38,9 @@ class BenchmarkResult(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         where = f"benchmark {self.slug!r}"
         if not self.items:
             raise ScoreError(f"{where} has no items, so it has no score; expected at least one")
+        if len(set(self.items)) != len(self.items):
+            twice = next(item for item in self.items if self.items.count(item) > 1)
+            raise ScoreError(f"{where}: item {twice!r} stands twice among its items; ids must be unique")
         if self.correct.shape != (len(self.items),) or self.correct.dtype != np.uint8:
             raise ScoreError(
                 f"{where}: counts have shape {self.correct.shape} and type {self.correct.dtype}; "
@@ -54,6 +57,18 @@ class BenchmarkResult(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def raw(self) -> float:
         """raw_b (§8): the mean over items of the mean over samples. One rounding: both are integers."""
         return int(self.correct.sum(dtype=np.int64)) / (self.samples * len(self.items))
+
+    def in_order_of_ids(self) -> "BenchmarkResult":
+        """The same with items in ascending order of id (by code point): the order that is resampled, so
+        that an interval depends on the verdicts only and not on the order of a file."""
+        order = sorted(range(len(self.items)), key=self.items.__getitem__)
+        return self.only(order)
+
+    def only(self, positions: Sequence[int]) -> "BenchmarkResult":
+        """The same for some of the items, by position."""
+        return msgspec.structs.replace(
+            self, items=tuple(self.items[i] for i in positions), correct=self.correct[list(positions)]
+        )
 
 
 class Tally:

@@ -36,7 +36,7 @@ def skill(raw: float, chance: float) -> float:
     return min(max((raw - chance) / (1.0 - chance), 0.0), 1.0)
 
 
-def _skills(raws: Values, chance: float) -> Values:
+def skills_of(raws: Values, chance: float) -> Values:
     """`skill` for an array, with the same operations in the same order."""
     return np.clip((raws - chance) / (1.0 - chance), 0.0, 1.0)
 
@@ -60,7 +60,7 @@ def score_entries(
     """Score several entries with the same resampled items (§8): the same numbers as one by one, quicker."""
     for benchmarks in results.values():
         _check(edition, benchmarks)
-    resampled = _resampled_raws(results) if intervals else {name: {} for name in results}
+    resampled = resampled_raws(results) if intervals else {name: {} for name in results}
     return {name: _scores(edition, results[name], resampled[name]) for name in results}
 
 
@@ -73,18 +73,25 @@ def _check(edition: Edition, results: Mapping[str, BenchmarkResult]) -> None:
             )
 
 
-def _resampled_raws(results: Mapping[str, Mapping[str, BenchmarkResult]]) -> dict[str, dict[str, Values]]:
-    """raw_b of every resample, per entry and benchmark; entries with the same items are drawn together."""
-    together: dict[tuple[str, int], list[str]] = {}
+def resampled_raws(
+    results: Mapping[str, Mapping[str, BenchmarkResult]],
+) -> dict[str, dict[str, Values]]:
+    """raw_b of every resample, per entry and benchmark: arrays of shape (RESAMPLES,).
+
+    Entries with the same items get the same resampled items, so the difference of two entries' arrays is
+    the paired bootstrap of their difference.
+    """
+    together: dict[tuple[str, tuple[str, ...]], list[tuple[str, BenchmarkResult]]] = {}
     for name, benchmarks in results.items():
         for slug, result in benchmarks.items():
-            together.setdefault((slug, len(result.items)), []).append(name)
+            in_order = result.in_order_of_ids()
+            together.setdefault((slug, in_order.items), []).append((name, in_order))
     raws: dict[str, dict[str, Values]] = {name: {} for name in results}
-    for (slug, items), names in together.items():
-        counts = np.stack([results[name][slug].correct for name in names], axis=1)
+    for (slug, items), entries in together.items():
+        counts = np.stack([result.correct for _, result in entries], axis=1)
         sums = resampled_sums(slug, counts, RESAMPLES)
-        for column, name in enumerate(names):
-            raws[name][slug] = sums[:, column] / (results[name][slug].samples * items)
+        for column, (name, result) in enumerate(entries):
+            raws[name][slug] = sums[:, column] / (result.samples * len(items))
     return raws
 
 
@@ -94,7 +101,7 @@ def _scores(
     slugs = [slug for slug in edition.benchmarks if slug in results]
     skills = {slug: skill(results[slug].raw, results[slug].chance) for slug in slugs}
     raws = {slug: results[slug].raw for slug in slugs}
-    drawn = {slug: _skills(resampled[slug], results[slug].chance) for slug in slugs if slug in resampled}
+    drawn = {slug: skills_of(resampled[slug], results[slug].chance) for slug in slugs if slug in resampled}
 
     points, categories = by_category(edition, skills), by_category(edition, drawn)
     benchmarks = {slug: _benchmark_score(results[slug], skills[slug], drawn.get(slug)) for slug in slugs}

@@ -79,3 +79,16 @@ def test_impossible_results_are_refused(changes: dict[str, Any], message: str) -
     }
     with pytest.raises(ScoreError, match=message):
         BenchmarkResult(**{**fields, **changes})
+
+
+def test_the_same_item_twice_is_refused() -> None:
+    with pytest.raises(ScoreError, match="'x' stands twice"):
+        BenchmarkResult(
+            slug="a",
+            category="c",
+            chance=0.0,
+            chance_rule="open-ended",
+            items=("x", "y", "x"),
+            correct=np.array([1, 0, 0], dtype=np.uint8),
+            samples=1,
+        )

@@ -130,3 +130,10 @@ def test_what_score_json_holds(make_edition: Any, make_result: Any) -> None:
     assert not found.publishable
     assert found.not_publishable_because == ("x",)
     assert not entry_score(edition, entry, scores, complete=False, engine=engine).publishable
+
+
+def test_the_order_of_items_changes_nothing(make_edition: Any, make_result: Any) -> None:
+    edition = make_edition({"c": ["a"]})
+    result = make_result("a", list(np.random.default_rng(2).integers(0, 5, 50)), samples=4)
+    shuffled = result.only(list(np.random.default_rng(3).permutation(50)))
+    assert score_entry(edition, {"a": result}) == score_entry(edition, {"a": shuffled})
