@@ -82,3 +82,7 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 over the edition's frozen parts, the first 16 hex digits."""
     inherits: str | None = None
     """A patch edition's parent: same items, prompts and budget (§10)."""
+    suite_folder: Path | None = None
+    """A patch edition's: the ancestor's folder with the suite, its sources and frozen items."""
+    principles: tuple[str, ...] = ()
+    """The protocol's principles (§1), for readers."""
