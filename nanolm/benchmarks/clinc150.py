@@ -1,6 +1,6 @@
 """CLINC150: 150 intents of ten domains, and requests outside all of them (§3)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nanolm.benchmarks.banking77 import alphabetical
 from nanolm.benchmarks.benchmark import BenchmarkItems
@@ -28,9 +28,9 @@ def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     missing = [part for part in _PARTS if not isinstance(parts, dict) or part not in parts]
     if missing:
         raise ItemError(f"{file.name}:0: found no part {missing[0]!r}, expected {', '.join(_PARTS)}")
-    # The labels are those that are asked for; every intent has its share of test items.
-    asked = [(part, number, *_pair(file, part, number, pair)) for part, number, pair in _pairs(file, parts)]
-    labels = alphabetical(sorted({intent for _, _, _, intent in asked} | {"oos"}))
+    asked = list(_pairs(file, parts, _PARTS))
+    known = list(_pairs(file, parts, ("train",) if "train" in parts else ()))
+    labels = alphabetical(sorted({intent for _, _, _, intent in asked + known} | {"oos"}))
     return collect(
         (
             Item(
@@ -49,16 +49,15 @@ def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     )
 
 
-def _pairs(file: SourceFile, parts: dict[str, object]) -> Iterator[tuple[str, int, object]]:
-    for part in _PARTS:
+def _pairs(
+    file: SourceFile, parts: dict[str, object], wanted: Iterable[str]
+) -> Iterator[tuple[str, int, str, str]]:
+    """Part, number in the part, text and intent of the wanted parts."""
+    for part in wanted:
         found = parts[part]
         if not isinstance(found, list):
             raise ItemError(f"{file.name}:{part}: found {found!r:.80}, expected a list")
         for number, pair in enumerate(found):
-            yield part, number, pair
-
-
-def _pair(file: SourceFile, part: str, number: int, pair: object) -> tuple[str, str]:
-    if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
-        raise ItemError(f"{file.name}:{part}:{number}: found {pair!r:.80}, expected [text, intent]")
-    return pair[0], pair[1]
+            if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
+                raise ItemError(f"{file.name}:{part}:{number}: found {pair!r:.80}, expected [text, intent]")
+            yield part, number, pair[0], pair[1]
