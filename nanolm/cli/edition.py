@@ -1,11 +1,169 @@
 """`nanolm edition`."""
 
+from typing import Any
+
 import click
 
-from nanolm.errors import UsageError
+from nanolm.cli import tables
 
 
-@click.command()
+@click.group()
 def command() -> None:
-    """Not built yet."""
-    raise UsageError("nanolm edition is not built yet")
+    """List, show, lock and compare editions.
+
+    NAME is an edition's name, or a folder with an edition.toml.
+    """
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def list_editions(as_json: bool) -> None:
+    """The editions of this package."""
+    from nanolm.editions.read import load, names
+
+    found = [load(name) for name in names()]
+    if as_json:
+        tables.print_json(
+            [
+                {"name": each.name, "title": each.title, "version": each.version, "digest": each.digest}
+                for each in found
+            ]
+        )
+        return
+    rows = [
+        [
+            each.name,
+            each.version,
+            f"{sum(spec.items for spec in each.benchmarks.values()):,}",
+            each.digest,
+            each.title,
+        ]
+        for each in found
+    ]
+    tables.print_table(None, ["edition", "version", ">items", "digest", "title"], rows)
+
+
+@command.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print the suite table as Markdown.")
+def show(name: str, as_json: bool, as_markdown: bool) -> None:
+    """The suite table from the data: items, chance levels, licences, pins and sources' states."""
+    from nanolm.editions.datasheet import datasheet, markdown
+    from nanolm.editions.read import load
+
+    sheet = datasheet(load(name))
+    if as_json:
+        tables.print_json(sheet)
+    elif as_markdown:
+        click.echo(markdown(sheet), nl=False)
+    else:
+        _print_sheet(sheet)
+
+
+def _print_sheet(sheet: Any) -> None:
+    from nanolm.editions.datasheet import level
+
+    tables.print_line(f"{sheet.title} ({sheet.name} {sheet.version}, digest {sheet.digest}): {sheet.summary}")
+    tables.print_line(
+        f"{sheet.items:,} items; {sheet.samples['sampled']} samples, {sheet.samples['greedy']} when greedy; "
+        f"budget {sheet.budget:,} tokens; {' '.join(sheet.engine.values())}"
+    )
+    rows = []
+    for line in sheet.benchmarks.values():
+        difference = "-" if line.difference is None else f"{round(line.difference, 4) + 0.0:+.4f}"
+        frozen = "not frozen" if line.frozen_items is None else f"{line.frozen_items:,}"
+        rows.append(
+            [
+                *(line.title, f"{line.items:,}", frozen, line.answer_type.replace("_", " ")),
+                *(level(line.chance), line.chance_rule or "-", level(line.published_chance), difference),
+            ]
+        )
+    head = ["benchmark", ">items", ">frozen", "answer type", ">chance", "rule", ">published", ">difference"]
+    tables.print_table("Suite", head, rows)
+    rows = [
+        [
+            *(source.name, source.repository or source.kind, source.revision[:12] or "-", source.state),
+            *(source.licence_protocol, source.licence_repository),
+        ]
+        for source in {
+            source.name: source for line in sheet.benchmarks.values() for source in line.sources
+        }.values()
+    ]
+    head = ["source", "repository", "revision", "state here", "licence (protocol)", "licence (repository)"]
+    tables.print_table("Sources", head, rows)
+    for reason in sheet.not_publishable_because:
+        tables.print_line(f"Scores can't be published: {reason}.")
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--check", "only_check", is_flag=True, help="Write nothing; rebuild and compare with what is frozen."
+)
+@click.option(
+    "--replace", is_flag=True, help="Overwrite what is frozen, while the edition is not published yet."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
+    """Fill in sums of first downloads; freeze items, prompts and chance levels.
+
+    What is frozen stays: a change is refused and the first item that differs is named. Exit status 1 on
+    a change (with --check: on any drift).
+    """
+    from nanolm.editions import lock as locking
+    from nanolm.editions.read import load
+
+    edition = load(name)
+    if only_check:
+        checked, drifts = locking.check(edition)
+        if as_json:
+            tables.print_json({"checked": checked, "drifts": drifts})
+        else:
+            tables.print_line(
+                f"Checked {len(checked)} of {len(edition.benchmarks)}: {', '.join(checked) or 'none'}"
+            )
+            for drift in drifts:
+                tables.print_line(f"Drift: {drift.benchmark}: {drift.what}")
+        if drifts:
+            raise SystemExit(1)
+        return
+    report = locking.lock(edition, replace=replace)
+    if as_json:
+        tables.print_json(report)
+        return
+    tables.print_line(f"Frozen: {', '.join(report.frozen) or 'nothing'}")
+    if report.kept:
+        tables.print_line(f"Kept as frozen before (no data here): {', '.join(report.kept)}")
+    for what in report.filled:
+        tables.print_line(f"Sum filled in: {what}")
+    for slug, why in report.missing.items():
+        tables.print_line(f"Not frozen: {slug}: {why}")
+
+
+@command.command()
+@click.argument("before")
+@click.argument("after")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def diff(before: str, after: str, as_json: bool) -> None:
+    """What changed from edition BEFORE to edition AFTER, and what protocol section 10 asks for."""
+    from nanolm.editions.difference import diff as difference
+    from nanolm.editions.read import load
+
+    found = difference(load(before), load(after))
+    if as_json:
+        tables.print_json(found)
+        return
+    for each in found.differences:
+        tables.print_line(f"{each.what}: {_short(each.before)} -> {_short(each.after)}")
+    follows = {
+        "nothing": "No number changes.",
+        "patch": "A patch edition: every stored output is rescored, nothing is generated anew.",
+        "version": "A new version: every entry is run on it before the board switches.",
+    }
+    tables.print_line(follows[found.needs])
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 160 else f"{text[:157]}..."

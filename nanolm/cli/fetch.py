@@ -1,8 +1,12 @@
 """`nanolm fetch`."""
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
+
+from nanolm.cli import tables
 
 
 @click.command()
@@ -25,14 +29,42 @@ def command(edition: str, folder: Path | None, as_json: bool, benchmarks: tuple[
     Exit status: 0 when everything that was offered is verified (with --from, what the folder lacks is
     listed, not an error); 1 on wrong bytes or when a download failed.
     """
-    from nanolm.editions.fetch import fetch_edition, print_report, report_json
+    from nanolm.editions.fetch import fetch_edition
     from nanolm.editions.read import load
 
     chosen = load(edition)
-    report = fetch_edition(chosen, benchmarks, from_folder=folder, quiet=as_json)
+    report = fetch_edition(chosen, benchmarks, from_folder=folder, progress=not as_json)
     if as_json:
-        click.echo(report_json(report))
+        tables.print_json(report)
     else:
-        print_report(chosen, report)
+        _print_report(chosen, report)
     if report.errors:
         raise SystemExit(1)
+
+
+def _print_report(edition: Any, report: Any) -> None:
+    from nanolm.editions.items import fetch_command
+
+    rows = []
+    for source in report.sources:
+        counts = Counter(file.state for file in source.files)
+        forms = {file.form for file in source.files} - {"", "official"}
+        state = ", ".join(f"{count} {name}" for name, count in counts.items())
+        rows.append(
+            [
+                source.source,
+                str(len(source.files)),
+                f"{state} ({', '.join(sorted(forms))})" if forms else state,
+            ]
+        )
+    tables.print_table(f"Sources of {edition.title}", ["source", ">files", "state"], rows)
+    rows = [
+        [each.benchmark, "-" if each.items is None else f"{each.items:,}", f"{each.expected:,}"]
+        for each in report.benchmarks
+    ]
+    tables.print_table("Items", ["benchmark", ">items", ">expected"], rows)
+    for error in report.errors:
+        click.echo(f"nanolm: {error}", err=True)
+    missing = [source.source for source in report.sources if not source.complete]
+    if missing:
+        click.echo(f"Missing: {', '.join(missing)}. Get them with: {fetch_command(edition)}")

@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 
 from nanolm.editions.edition import Edition
-from nanolm.editions.items import fetch_command, load_ids
+from nanolm.editions.items import load_ids
 from nanolm.editions.read import sources_of
 from nanolm.errors import NanoLMError, unknown
-from nanolm.sources.fetch import FetchReport, SourceReport, fetch_from
+from nanolm.sources.fetch import FetchReport, SourceReport, fetch, fetch_from, wanting
+from nanolm.sources.lock import SourcesLock
 
 
 class BenchmarkReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,22 +43,54 @@ def fetch_edition(
     edition: Edition,
     benchmarks: Sequence[str] = (),
     from_folder: Path | None = None,
-    quiet: bool = False,
+    progress: bool = False,
 ) -> EditionReport:
-    """Get the sources of these benchmarks (default: all) and build their items into the cache."""
+    """Get the sources of these benchmarks (default: all) and build their items into the cache.
+
+    With `from_folder` from there, else from the hub and GitHub, with a progress line if `progress`.
+    """
     for slug in benchmarks:
         if slug not in edition.benchmarks:
             raise unknown(f"benchmark of {edition.name}", slug, edition.benchmarks)
     chosen = list(benchmarks) or list(edition.benchmarks)
     lock = sources_of(edition)
     sources = list(dict.fromkeys(name for slug in chosen for name in edition.benchmarks[slug].sources))
-    assert from_folder is not None
-    report: FetchReport = fetch_from(lock, from_folder, sources)
+    if from_folder is not None:
+        report = fetch_from(lock, from_folder, sources)
+    elif progress:
+        report = _with_progress(lock, sources)
+    else:
+        report = fetch(lock, sources)
     complete = {source.source for source in report.sources if source.complete}
     built = tuple(
         _built(edition, slug, complete.issuperset(edition.benchmarks[slug].sources)) for slug in chosen
     )
     return EditionReport(edition.name, report.sources, built)
+
+
+def _with_progress(lock: SourcesLock, sources: Sequence[str]) -> FetchReport:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    count = sum(len(wanting(lock, name)) for name in sources)
+    if not count:
+        return fetch(lock, sources)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[size]}"),
+    )
+    came = 0
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("fetching files", total=count, size="")
+
+        def advance(size: int) -> None:
+            nonlocal came
+            came += size
+            bar.update(task, size=f"{came / 1e6:,.1f} MB")
+
+        return fetch(lock, sources, advance, lambda what: bar.advance(task))
 
 
 def _built(edition: Edition, slug: str, complete: bool) -> BenchmarkReport:
@@ -68,40 +101,3 @@ def _built(edition: Edition, slug: str, complete: bool) -> BenchmarkReport:
         return BenchmarkReport(benchmark=slug, items=len(load_ids(edition, slug)), expected=expected)
     except NanoLMError as error:
         return BenchmarkReport(benchmark=slug, items=None, expected=expected, error=str(error))
-
-
-def report_json(report: EditionReport) -> str:
-    """The report as JSON text."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
-
-
-def print_report(edition: Edition, report: EditionReport) -> None:
-    """A table of sources, a table of benchmarks, the errors, and what to do about missing data."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False)
-    table = Table(title=f"Sources of {edition.title}", title_justify="left")
-    for column in ("source", "files", "state"):
-        table.add_column(column, justify="right" if column == "files" else "left")
-    for source in report.sources:
-        count: dict[str, int] = {}
-        for file in source.files:
-            count[file.state] = count.get(file.state, 0) + 1
-        state = ", ".join(f"{number} {name}" for name, number in count.items())
-        table.add_row(source.source, str(len(source.files)), state)
-    console.print(table)
-    items = Table(title="Items", title_justify="left")
-    for column in ("benchmark", "items", "expected"):
-        items.add_column(column, justify="left" if column == "benchmark" else "right")
-    for each in report.benchmarks:
-        had = "-" if each.items is None else f"{each.items:,}"
-        items.add_row(each.benchmark, had, f"{each.expected:,}")
-    console.print(items)
-    for error in report.errors:
-        console.print(f"[bold red]error[/]: {error}", soft_wrap=True)
-    missing = [source.source for source in report.sources if not source.complete]
-    if missing:
-        console.print(
-            f"Missing: {', '.join(missing)}. Get them with: {fetch_command(edition)}", soft_wrap=True
-        )

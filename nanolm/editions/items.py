@@ -12,9 +12,12 @@ from filelock import FileLock
 
 import nanolm
 from nanolm.benchmarks.benchmark import BenchmarkItems
-from nanolm.editions import item_cache
+from nanolm.editions import exclusions as exclusions_file
+from nanolm.editions import item_cache, prompt
 from nanolm.editions.edition import BenchmarkSpec, Edition
-from nanolm.editions.read import names, sources_of, suite_folder
+from nanolm.editions.exclusions import apply, read_exclusions
+from nanolm.editions.frozen import check_frozen, read_frozen
+from nanolm.editions.read import EDITIONS, sources_of, suite_folder
 from nanolm.errors import EditionError, ItemError, SourceError, unknown
 from nanolm.schema import Item, Prompt
 from nanolm.sources import cache
@@ -36,7 +39,8 @@ def load_items(edition: Edition, slug: str, limit: int | None = None) -> ItemSet
 
     Read from the item cache, which is built from the sources on first use. Raises `UsageError` for an
     unknown benchmark, `SourceError` for data that is missing or has wrong bytes (naming the command
-    that gets it), `ItemError` for rows that can't become items or are not as many as the edition says.
+    that gets it), `ItemError` for rows that can't become items or are not as many as the edition says,
+    and `EditionError` for items that are not the ones that were frozen (naming the first that differs).
     """
     path, files = _cache_path(edition, slug)
     read = item_cache.read_items(path)
@@ -67,8 +71,8 @@ def build_items(edition: Edition, slug: str) -> tuple[BenchmarkItems, tuple[Prom
 
 def fetch_command(edition: Edition) -> str:
     """The command that gets the edition's sources."""
-    name = edition.name if edition.name in names() else str(edition.folder)
-    return f"nanolm fetch --edition {name}"
+    packaged = edition.folder.parent == EDITIONS.resolve()
+    return f"nanolm fetch --edition {edition.name if packaged else edition.folder}"
 
 
 def _spec(edition: Edition, slug: str) -> BenchmarkSpec:
@@ -87,12 +91,14 @@ def _cache_path(edition: Edition, slug: str) -> tuple[Path, tuple[FileState, ...
     spec = _spec(edition, slug)
     files = _held(edition, spec)
     folder = suite_folder(edition)
-    exclusions = folder / "exclusions.toml"
+    exclusions = folder / exclusions_file.NAME
+    frozen = read_frozen(folder)
     decides = {
         "spec": spec,
         "instruction": edition.instructions[spec.answer_type],
         "exclusions": exclusions.read_text("utf-8") if exclusions.exists() else "",
         "files": [(file.source, file.path, file.form, file.sha256) for file in files],
+        "frozen": frozen.benchmarks.get(slug) if frozen else None,
         "code": _code_digest(),
     }
     key = hashlib.sha256(msgspec.json.encode(decides, order="deterministic")).hexdigest()[:16]
@@ -108,6 +114,7 @@ def _code_digest() -> str:
             *package.glob("benchmarks/*.py"),
             *package.glob("editions/prompt.py"),
             *package.glob("editions/item*.py"),
+            package / "editions" / "exclusions.py",
             package / "sources" / "rows.py",
             package / "schema.py",
         ]
@@ -125,6 +132,7 @@ def _build_into_cache(edition: Edition, slug: str, path: Path, files: Sequence[F
     with FileLock(path.with_name(f".{slug}.lock")):
         if item_cache.read_items(path) is None:
             built, prompts = _build(edition, _spec(edition, slug), files)
+            check_frozen(suite_folder(edition), slug, built.items, prompts)
             item_cache.write_items(path, built.items, prompts)
             item_cache.write_ids(path.with_suffix(".ids"), [item.id for item in built.items])
             item_cache.forget_old(path.parent, slug)
@@ -142,8 +150,10 @@ def _build(
     module = _module(edition, spec)
     built = module.items(spec.slug, [source_file(file) for file in files])
     assert isinstance(built, BenchmarkItems)
+    listed = read_exclusions(suite_folder(edition)).get(spec.slug)
+    if listed is not None:
+        built = apply(built, listed)
     _check(edition, spec, built)
-    prompt = importlib.import_module("nanolm.editions.prompt")
     return built, tuple(prompt.make(edition, item) for item in built.items)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from nanolm.editions.edition import BenchmarkSpec, Category, Edition
+from nanolm.editions.frozen import read_frozen
 from nanolm.errors import EditionError, unknown
 from nanolm.schema import AnswerType
 from nanolm.sources import tables
@@ -214,8 +215,6 @@ def _frozen_parts(table: dict[str, Any], folder: Path, lock: SourcesLock) -> dic
 
     Sums and mirror forms are not part of it: they say how to get the same rows.
     """
-    from nanolm.editions.frozen import read_frozen
-
     suite = {key: value for key, value in table.items() if key not in ("title", "summary", "principles")}
     pins = {
         name: [source.kind, source.repository, source.revision, [file.path for file in source.file]]

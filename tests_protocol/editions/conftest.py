@@ -1,6 +1,5 @@
-"""A small edition of our own, with a benchmark module and a prompt that stand in for the real ones."""
+"""A small edition of our own, with a benchmark module that stands in for real ones."""
 
-import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from nanolm.benchmarks.benchmark import BenchmarkItems, Exclusion
-from nanolm.schema import Item, Prompt
+from nanolm.schema import Item
 from nanolm.sources.rows import read_rows
 from nanolm.sources.source import SourceFile
 
@@ -101,6 +100,7 @@ def toy_items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     items = []
     for file in files:
         for number, row in enumerate(read_rows(file)):
+            # The real modules read richer rows; these are enough for every answer type.
             fields: dict[str, Any] = {
                 "gold": row["gold"],
                 "options": tuple(row["options"]) if benchmark == "toy" else (),
@@ -125,14 +125,6 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     toy = ModuleType("nanolm.benchmarks.toy")
     toy.items = toy_items  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "nanolm.benchmarks.toy", toy)
-    prompt = ModuleType("nanolm.editions.prompt")
-
-    def make(edition: Any, item: Item) -> Prompt:
-        text = f"{item.question}\n{edition.instructions[item.answer_type]}"
-        return Prompt(item.benchmark, item.id, text, hashlib.sha256(text.encode()).hexdigest()[:16])
-
-    prompt.make = make  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "nanolm.editions.prompt", prompt)
     folder = tmp_path / "small"
     folder.mkdir()
     (folder / "edition.toml").write_text(EDITION, "utf-8")
