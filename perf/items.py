@@ -56,8 +56,8 @@ def main() -> None:
     for what in ("ids", "items"):
         found = measure(edition, what)
         print(
-            f"{what}: {found['count']:,} in {found['total']:.3f} s CPU (imports {found['import']:.3f}, edition "
-            f"{found['edition']:.3f}, reading {found['read']:.3f}), peak {found['peak_mb']:.0f} MB"
+            f"{what}: {found['count']:,} in {found['total']:.3f} s CPU (imports {found['import']:.3f}, "
+            f"edition {found['edition']:.3f}, reading {found['read']:.3f}), peak {found['peak_mb']:.0f} MB"
             + (f"; no data for {', '.join(found['missing'])}" if found["missing"] else "")
         )
 
