@@ -1,1 +1,26 @@
-"""Verdicts to numbers (protocol §8). No files."""
+"""Chance correction, categories, index, bootstrap, ranks and comparison (protocol §8). Pure: no files.
+
+    tally = Tally(spec, chance, chance_rule, item_ids, samples)     # one per benchmark
+    tally.add(item_id, sample, verdict, output_tokens)              # for every output
+    scores = score_entry(edition, {slug: tally.result(), ...})      # §8, with intervals
+    entry_score(edition, entry, scores, complete=..., ...)          # what score.json holds
+
+Several entries at once are scored with `score_entries`; differences with `compare`.
+"""
+
+from nanolm.scoring.bootstrap import RESAMPLES
+from nanolm.scoring.ranks import ranks
+from nanolm.scoring.result import BenchmarkResult, Tally
+from nanolm.scoring.score import Scores, entry_score, score_entries, score_entry, skill
+
+__all__ = [
+    "RESAMPLES",
+    "BenchmarkResult",
+    "Scores",
+    "Tally",
+    "entry_score",
+    "ranks",
+    "score_entries",
+    "score_entry",
+    "skill",
+]
