@@ -1,9 +1,9 @@
 """Files of GitHub repositories at a commit, by their raw addresses; downloads go on where they stopped."""
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 from typing import Any
 from urllib.parse import quote
 
@@ -53,7 +53,7 @@ def download(source: Source, file: LockedFile, part: Path, advance: Advance) -> 
                     f"{source.name}: {url}: {failed} (tried {ATTEMPTS} times); the part that came is kept, "
                     "run the same command again to go on"
                 ) from None
-            time.sleep(min(PATIENCE, failed.wait if failed.wait is not None else 0.5 * 2**attempt))
+            sleep(min(PATIENCE, failed.wait if failed.wait is not None else 0.5 * 2**attempt))
         except SourceError as error:
             raise SourceError(f"{source.name}: {error}") from None
     raise AssertionError("unreachable")
