@@ -2,6 +2,7 @@
 
 import msgspec
 
+from nanolm.editions import exclusions
 from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.frozen import Frozen, read_frozen
 from nanolm.editions.read import sources_of, suite_folder
@@ -137,6 +138,10 @@ def not_publishable_because(edition: Edition) -> tuple[str, ...]:
         reasons.append(f"the official sum is not known of {', '.join(unverified)}")
     if open_data:
         reasons.append(f"the data was not verified of {', '.join(open_data)}")
+    rules = exclusions.read(suite_folder(edition)).rules
+    open_rules = [slug for slug, rule in rules.items() if not rule.verified]
+    if open_rules:
+        reasons.append(f"the excluded items are not found yet of the rules {', '.join(open_rules)}")
     if not_frozen:
         reasons.append(f"not frozen yet: {', '.join(not_frozen)}")
     return tuple(reasons)

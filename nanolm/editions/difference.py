@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from nanolm.editions.edition import Edition
-from nanolm.editions.exclusions import Exclusions, read_exclusions
+from nanolm.editions import exclusions
 from nanolm.editions.frozen import read_digests, read_frozen
 from nanolm.editions.read import sources_of, suite_folder
 
@@ -80,11 +80,11 @@ def _there(table: Any) -> str:
 
 
 def _exclusions(before: Edition, after: Edition) -> list[Difference]:
-    one, other = (read_exclusions(suite_folder(edition)) for edition in (before, after))
+    one, other = (exclusions.read(suite_folder(edition)) for edition in (before, after))
     found: list[Difference] = []
-    for slug in dict.fromkeys((*one, *other)):
-        old, new = one.get(slug, Exclusions()), other.get(slug, Exclusions())
-        found += _tables(f"exclusions.{slug}.excluded", old.excluded, new.excluded)
+    for slug in dict.fromkeys((*before.benchmarks, *after.benchmarks)):
+        found += _tables(f"exclusions.{slug}.excluded", one.of(slug), other.of(slug))
+        old, new = (each.orders.get(slug, exclusions.OptionOrders()) for each in (one, other))
         for key in ("pinned", "frozen"):
             gone = sorted(set(getattr(old, key)) - set(getattr(new, key)))
             come = sorted(set(getattr(new, key)) - set(getattr(old, key)))

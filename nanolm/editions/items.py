@@ -12,10 +12,8 @@ from filelock import FileLock
 
 import nanolm
 from nanolm.benchmarks.benchmark import BenchmarkItems
-from nanolm.editions import exclusions as exclusions_file
-from nanolm.editions import item_cache, prompt
+from nanolm.editions import exclusions, item_cache, prompt
 from nanolm.editions.edition import BenchmarkSpec, Edition
-from nanolm.editions.exclusions import apply, read_exclusions
 from nanolm.editions.frozen import check_frozen, read_frozen
 from nanolm.editions.read import EDITIONS, sources_of, suite_folder
 from nanolm.errors import EditionError, ItemError, SourceError, unknown
@@ -91,12 +89,12 @@ def _cache_path(edition: Edition, slug: str) -> tuple[Path, tuple[FileState, ...
     spec = _spec(edition, slug)
     files = _held(edition, spec)
     folder = suite_folder(edition)
-    exclusions = folder / exclusions_file.NAME
+    excluded = folder / exclusions.FILE
     frozen = read_frozen(folder)
     decides = {
         "spec": spec,
         "instruction": edition.instructions[spec.answer_type],
-        "exclusions": exclusions.read_text("utf-8") if exclusions.exists() else "",
+        "exclusions": excluded.read_text("utf-8") if excluded.exists() else "",
         "files": [(file.source, file.path, file.form, file.sha256) for file in files],
         "frozen": frozen.benchmarks.get(slug) if frozen else None,
         "code": _code_digest(),
@@ -112,9 +110,11 @@ def _code_digest() -> str:
     code = sorted(
         [
             *package.glob("benchmarks/*.py"),
-            *package.glob("editions/prompt.py"),
-            *package.glob("editions/item*.py"),
+            *package.glob("benchmarks/*.toml"),
+            package / "answers" / "credentials.py",
             package / "editions" / "exclusions.py",
+            package / "editions" / "prompt.py",
+            *package.glob("editions/item*.py"),
             package / "sources" / "rows.py",
             package / "schema.py",
         ]
@@ -150,9 +150,7 @@ def _build(
     module = _module(edition, spec)
     built = module.items(spec.slug, [source_file(file) for file in files])
     assert isinstance(built, BenchmarkItems)
-    listed = read_exclusions(suite_folder(edition)).get(spec.slug)
-    if listed is not None:
-        built = apply(built, listed)
+    built = exclusions.apply(exclusions.read(suite_folder(edition)), spec.slug, built)
     _check(edition, spec, built)
     return built, tuple(prompt.make(edition, item) for item in built.items)
 

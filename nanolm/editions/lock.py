@@ -12,6 +12,7 @@ from nanolm.benchmarks.chance import chance
 from nanolm.editions import exclusions as exclusions_file
 from nanolm.editions import frozen as frozen_file
 from nanolm.editions.edition import Edition
+from nanolm.editions.exclusions import Exclusions, OptionOrders
 from nanolm.editions.frozen import Frozen, FrozenBenchmark
 from nanolm.editions.items import build_items
 from nanolm.editions.read import sources_of
@@ -42,7 +43,8 @@ class Drift(msgspec.Struct, frozen=True):
 
 
 def lock(edition: Edition, replace: bool = False) -> LockReport:
-    """Write `sources.lock.toml` (sums only), `frozen.json`, `frozen.digests.txt` and `exclusions.toml`.
+    """Write `sources.lock.toml` (sums only), `frozen.json`, `frozen.digests.txt`, and in
+    `exclusions.toml` the kept option orders of benchmarks that had none listed.
 
     What is frozen stays: a benchmark that would change is an `EditionError` naming the first item that
     differs, unless `replace`. Benchmarks whose data is not here are left as they are.
@@ -53,9 +55,9 @@ def lock(edition: Edition, replace: bool = False) -> LockReport:
     before = frozen_file.read_frozen(folder)
     benchmarks: dict[str, FrozenBenchmark] = {}
     digests: dict[str, list[str]] = {}
-    exclusions = {}
+    orders: dict[str, OptionOrders] = {}
     now, kept, missing = [], [], {}
-    old_digests, old_exclusions = frozen_file.read_digests(folder), exclusions_file.read_exclusions(folder)
+    old_digests = frozen_file.read_digests(folder)
     for slug, spec in edition.benchmarks.items():
         try:
             built, prompts = build_items(edition, slug)
@@ -66,7 +68,6 @@ def lock(edition: Edition, replace: bool = False) -> LockReport:
                 digests[slug] = old_digests.get(slug, [])
             else:
                 missing[slug] = str(error)
-            exclusions[slug] = old_exclusions.get(slug, exclusions_file.Exclusions())
             continue
         if not replace:
             frozen_file.check_frozen(folder, slug, built.items, prompts)
@@ -81,7 +82,8 @@ def lock(edition: Edition, replace: bool = False) -> LockReport:
             difference=None if published is None else round(level.value - published, 6),
             digest=frozen_file.benchmark_digest(digests[slug]),
         )
-        exclusions[slug] = exclusions_file.of(built)
+        if built.pinned or built.frozen:
+            orders[slug] = OptionOrders(pinned=built.pinned, frozen=built.frozen)
         now.append(slug)
     frozen = Frozen(
         edition=edition.name,
@@ -93,8 +95,7 @@ def lock(edition: Edition, replace: bool = False) -> LockReport:
     written = msgspec.json.format(msgspec.json.encode(frozen), indent=2) + b"\n"
     _write(folder / frozen_file.NAME, written)
     _write(folder / frozen_file.DIGESTS, frozen_file.digests_text(digests).encode())
-    if any(table != exclusions_file.Exclusions() for table in exclusions.values()):
-        _write(folder / exclusions_file.NAME, exclusions_file.text(exclusions).encode())
+    _list_orders(exclusions_file.read(folder), orders)
     return LockReport(filled=filled, frozen=tuple(now), kept=tuple(kept), missing=missing)
 
 
@@ -104,7 +105,6 @@ def check(edition: Edition) -> tuple[tuple[str, ...], tuple[Drift, ...]]:
     frozen = frozen_file.read_frozen(folder)
     if frozen is None:
         raise EditionError(f"{folder / frozen_file.NAME} does not exist; write it with `nanolm edition lock`")
-    listed = exclusions_file.read_exclusions(folder)
     checked, drifts = [], []
     for slug in frozen.benchmarks:
         if slug not in edition.benchmarks:
@@ -119,15 +119,19 @@ def check(edition: Edition) -> tuple[tuple[str, ...], tuple[Drift, ...]]:
         except EditionError as error:
             drifts.append(Drift(slug, str(error)))
             continue
-        found = exclusions_file.of(built)
-        if found != listed.get(slug, exclusions_file.Exclusions()):
-            drifts.append(Drift(slug, f"its exclusions or kept orders differ from {exclusions_file.NAME}"))
         level = chance(built.items)
         if (level.value, level.rule) != (frozen.benchmarks[slug].chance, frozen.benchmarks[slug].chance_rule):
             drifts.append(
                 Drift(slug, f"chance {level.value} ({level.rule}), frozen {frozen.benchmarks[slug].chance}")
             )
     return tuple(checked), tuple(drifts)
+
+
+def _list_orders(exclusions: Exclusions, orders: dict[str, OptionOrders]) -> None:
+    """Benchmarks whose kept option orders are not listed yet are added; listed ones were checked."""
+    new = {slug: each for slug, each in orders.items() if slug not in exclusions.orders}
+    if new:
+        exclusions_file.write(msgspec.structs.replace(exclusions, orders={**exclusions.orders, **new}))
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -174,7 +178,7 @@ def _filled(text: str, found: dict[tuple[str, str], Sum], path: Path) -> str:
         if at is None:
             at = 1 + next(i for i, line in enumerate(body) if re.match(r"\s*path\s*=", line))
             body.insert(at, "")
-        comment = re.search(r"\s#.*$", body[at])
+        comment = re.search(r"\s*#.*$", body[at])
         body[at] = f'sha256 = "{known.sha256}"{comment[0] if comment else ""}'
         if "bytes" not in table:
             body.insert(at + 1, f"bytes = {known.bytes}")

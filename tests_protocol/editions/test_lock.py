@@ -8,7 +8,6 @@ import pytest
 from nanolm import editions
 from nanolm.editions.datasheet import datasheet, markdown, not_publishable_because
 from nanolm.editions.difference import diff
-from nanolm.editions.exclusions import read_exclusions
 from nanolm.editions.frozen import read_digests, read_frozen
 from nanolm.editions.lock import check, fill_sums, lock
 from nanolm.errors import EditionError
@@ -38,7 +37,6 @@ def test_freezing_writes_what_was_measured(small: Path) -> None:
         "toy-labels": 3,
         "toy-tools": 3,
     }
-    assert read_exclusions(small)["toy"].excluded == {"gone": "too-long"}
     assert not_publishable_because(editions.load(small)) == ()
     assert check(editions.load(small)) == (("toy", "toy-labels", "toy-tools"), ())
     before = {path.name: path.read_bytes() for path in small.iterdir()}
@@ -50,7 +48,7 @@ def test_drift_is_refused_everywhere_and_named_by_its_first_item(small: Path) ->
     lock(editions.load(small))
     write_rows(small, changed_row(1))
     edition = editions.load(small)
-    message = r"toy is not what .*frozen.json froze: the first item that differs is 0001 \(number 1, from toy.jsonl:1\)"
+    message = r"toy is not what .*frozen.json froze: the first item that differs is 0001 \(number 1, from toy"
     with pytest.raises(EditionError, match=message):
         editions.load_items(edition, "toy")
     with pytest.raises(EditionError, match=message):
@@ -94,20 +92,6 @@ def test_what_is_not_frozen_can_not_be_published(small: Path) -> None:
     assert not_frozen == "not frozen yet: toy, toy-labels, toy-tools"
 
 
-def test_listed_exclusions_are_left_out(small: Path) -> None:
-    (small / "exclusions.toml").write_text('[toy.excluded]\n0001 = "prompt-too-long"\n')
-    change(small, "items = 3", "items = 2")
-    assert editions.load_ids(editions.load(small), "toy") == ("0000", "0002")
-    lock(editions.load(small))
-    assert read_exclusions(small)["toy"].excluded == {"gone": "too-long", "0001": "prompt-too-long"}
-    assert editions.load_ids(editions.load(small), "toy") == ("0000", "0002")
-    (small / "exclusions.toml").write_text("[toy]\nexcludes = 3\n")
-    with pytest.raises(
-        EditionError, match=r"exclusions.toml: \[toy\] unknown key 'excludes'; did you mean 'excluded'"
-    ):
-        editions.load_ids(editions.load(small), "toy")
-
-
 def test_sums_are_filled_in_and_comments_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOLM_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "sources.lock.toml"
@@ -143,12 +127,12 @@ sha256 = "unverified"
         cache.note_found(read["a"], file, found)
     assert fill_sums(read) == ("a: x.jsonl", "a: y.jsonl")
     one, two = (cache.found_sum(read["a"], file) for file in read["a"].file[:2])
-    assert one and two
+    assert one is not None
+    assert two is not None
     expected = text.replace(
         'sha256 = "unverified"    # later\n', f'sha256 = "{one.sha256}"    # later\nbytes = 7\n', 1
     ).replace('path = "y.jsonl"\n', f'path = "y.jsonl"\nsha256 = "{two.sha256}"\nbytes = 7\n', 1)
-    written = path.read_text("utf-8")
-    assert written.replace("    # later", "  # later") == expected.replace("    # later", "  # later")
+    assert path.read_text("utf-8") == expected
     assert [file.verified for file in read_lock(path)["a"].file] == [True, True, False]
 
 
