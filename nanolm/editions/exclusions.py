@@ -159,11 +159,14 @@ def _text(text: str) -> str:
 def _compare(
     exclusions: Exclusions, benchmark: str, kind: str, found: tuple[str, ...], listed: tuple[str, ...]
 ) -> None:
-    odd: list[Any] = sorted(set(found) ^ set(listed))
+    odd = sorted(set(found) ^ set(listed))
     if odd:
-        here = "found" if odd[0] in found else "not found"
+        which = "one of them unlisted" if odd[0] in found else "one listed missing"
         raise _drift(
-            exclusions, benchmark, f"{len(found)} {kind} items", f"{len(listed)}: {odd[0]} is {here}"
+            exclusions,
+            benchmark,
+            f"{len(found)} {kind} items, {which}: {odd[0]}",
+            f"the {len(listed)} listed",
         )
 
 

@@ -3,11 +3,13 @@
 Written anew with `python -m nanolm.editions.prompts_page > docs/prompts.md`.
 """
 
+import json
 import sys
 
 from nanolm.editions.edition import Edition
 from nanolm.editions.items import load_items
 from nanolm.editions.read import load
+from nanolm.schema import Item
 
 _HEAD = """\
 # Prompts
@@ -23,13 +25,19 @@ def page(edition: Edition) -> str:
     parts = [_HEAD]
     for slug, spec in edition.benchmarks.items():
         first = load_items(edition, slug, limit=1)
-        gold = "judged by the tests" if first.items[0].gold is None else f"`{first.items[0].gold}`"
+        gold = _gold(first.items[0])
         fence = _fence(first.prompts[0].text)
         parts.append(
             f"## {spec.title}\n\nAnswer type: {spec.answer_type.replace('_', ' ')}. Gold: {gold}.\n\n"
             f"{fence}text\n{first.prompts[0].text}\n{fence}\n"
         )
     return "\n".join(parts)
+
+
+def _gold(item: Item) -> str:
+    if item.gold is None:
+        return "none, the evaluator's tests decide"
+    return f"`{item.gold if isinstance(item.gold, str) else json.dumps(item.gold)}`"
 
 
 def _fence(text: str) -> str:
