@@ -56,17 +56,19 @@ def test_good_items_pass(item: Item) -> None:
         (CALLS, {"gold": [{"name": "g", "arguments": {}}]}),
         (CALLS, {"gold": [{"name": "f", "arguments": []}]}),
         (CALLS, {"gold": [{"name": "f"}]}),
-        (NUMBER, {"gold": "1,000"}),
+        (NUMBER, {"gold": "1 and 2"}),
         (NUMBER, {"gold": "nan"}),
         (NUMBER, {"gold": "1_000"}),
         (NUMBER, {"gold": 5}),
         (MATH, {"gold": ""}),
         (LABEL, {"gold": "n"}),
+        (LABEL, {"labels": ("l", "L-")}),
+        (LABEL, {"labels": ()}),
     ],
 )
 def test_broken_items_are_refused(item: Item, change: dict[str, Any]) -> None:
     broken = msgspec.structs.replace(item, source="file.json:3", **change)
-    with pytest.raises(ItemError, match=r"file.json:3 \(b, .*found .*, expected "):
+    with pytest.raises(ItemError, match=r"file\.json:3: item .*found .*; expected "):
         check(broken)
 
 
