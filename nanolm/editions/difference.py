@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from nanolm.editions.edition import Edition
 from nanolm.editions import exclusions
+from nanolm.editions.edition import Edition
 from nanolm.editions.frozen import read_digests, read_frozen
 from nanolm.editions.read import sources_of, suite_folder
 
