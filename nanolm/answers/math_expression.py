@@ -21,8 +21,8 @@ RULES = ("box", "empty-box", "cut-box", "answer-line", "empty-line", "no-answer"
 PACKAGES = ("math-verify", "latex2sympy2_extended", "sympy", "antlr4-python3-runtime")
 """The distributions whose versions decide a verdict (ruling 40)."""
 
-# Markdown that may stand around an answer on its line. Not "_" alone, which is a subscript.
-_EMPHASIS = ("***", "**", "__", "*", "`")
+# Markdown that may stand around an answer on its line, with white space. A single "_" is a subscript.
+_EMPHASIS = markup.WHITE + "*`"
 
 
 def extract(reply: str, item: Item) -> Answer:
@@ -50,15 +50,9 @@ def _without_emphasis(reply: str, start: int, end: int) -> tuple[int, int]:
 
     `**Answer:** 5`, `**Answer: 5**` and `Answer: **5**` are one answer (principle 4).
     """
-    start, end = markup.trim(reply, start, end)
-    for marks in _EMPHASIS:
-        while end > start:
-            opened, closed = reply.startswith(marks, start, end), reply.endswith(marks, start, end)
-            if not opened and not closed:
-                break
-            start += len(marks) if opened else 0
-            end = max(start, end - len(marks)) if closed else end
-            start, end = markup.trim(reply, start, end)
+    start, end = markup.trim(reply, start, end, _EMPHASIS)
+    if end - start > 4 and reply.startswith("__", start) and reply.endswith("__", start, end):
+        start, end = markup.trim(reply, start + 2, end - 2, _EMPHASIS)
     return start, end
 
 

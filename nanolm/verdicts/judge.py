@@ -7,11 +7,11 @@ equal questions under way, and come later than they are asked for.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from nanolm import answers
 from nanolm.answers import code, math_expression, reasoning
@@ -39,9 +39,11 @@ class Checked(Protocol):
 
 
 class Checker(Protocol):
-    """The evaluators, as `sandbox` offers them; `check` may be called from several threads."""
+    """The evaluators, as `sandbox` offers them (`Evaluators`, `SharedEvaluators`)."""
 
-    def check(self, dataset: str, task: str, program: str) -> Checked: ...
+    def submit(self, dataset: str, task: str, program: str) -> "Future[Any]":
+        """A future of `Checked`; may be called from several threads."""
+        ...
 
     def cache_key(self, dataset: str) -> str:
         """Versions and data sums that decide a verdict of this data set."""
@@ -66,7 +68,6 @@ class Judge:
         workers: int | None = None,
         seconds: float = SECONDS,
         checker: Checker | None = None,
-        checks_at_once: int = 4,
         cache: Path | None = None,
     ) -> None:
         self.mismatches = tuple(versions.mismatches(extractors or {}))
@@ -80,7 +81,6 @@ class Judge:
         self._cache = caches.VerdictCache(cache)
         self._versions = versions.key(math_expression.PACKAGES)
         self._math = MathPool(workers, seconds)
-        self._programs = ThreadPoolExecutor(checks_at_once, thread_name_prefix="nanolm-code")
         self._under_way: dict[bytes, Future[str]] = {}
         self._lock = Lock()
 
@@ -201,7 +201,7 @@ class Judge:
         program = code.program(answer, item)
 
         def ask() -> Future[Checked]:
-            return self._programs.submit(checker.check, item.dataset, item.task, program)
+            return checker.submit(item.dataset, item.task, program)
 
         def finish(kept: str) -> Verdict:
             status, _, detail = kept.partition(" ")
@@ -261,8 +261,8 @@ class Judge:
             del self._under_way[key]
 
     def close(self) -> None:
-        """Ends the workers and writes the cache. What is under way is cancelled."""
-        self._programs.shutdown(wait=False, cancel_futures=True)
+        """Ends the math workers and writes the cache. What is under way is cancelled. The checker is the
+        caller's to close."""
         self._math.close()
         self._cache.close()
 
