@@ -80,7 +80,7 @@ def encode(verdict_line: VerdictLine) -> bytes:
     try:
         return _encoder.encode(verdict_line)
     except UnicodeEncodeError:
-        return _encoder.encode(_mended(msgspec.structs.asdict(verdict_line)))
+        return _encoder.encode(VerdictLine(**_mended(msgspec.structs.asdict(verdict_line))))
 
 
 def _mended(value: Any) -> Any:
