@@ -51,7 +51,8 @@ _LETTER = "[A-Za-zＡ-Ｚａ-ｚ]"
 _TAG = r"</?+[A-Za-z][A-Za-z0-9_-]{1,31}[ /]*+>|<([a-z])>(?=[^\n]{1,40}?</\1>)|</[a-z]>"
 _COMMAND = r"\\(?:boxed|text[a-z]{0,9}|math[a-z]{0,9}|bf|rm)[ \t]*+\{|\\[^\w\s]"
 # No part of a word: 'I'm', 'B-cells', 'C++', 'U.S.', 'e.g.', an accent put on with a combining mark.
-_ALONE = r"(?![^\W_]|[\u0300-\u036f]|['’\-\u2010\u2011][^\W_]|[+#]|_+[^\W_]|\.\d|\.[^\W\d_](?![^\W_]))"
+_WORD = r"[^\W_\u0e00-\u0eff\u2e80-\ud7ff\uf900-\ufaff]"  # not of scripts that set no blanks
+_ALONE = rf"(?!{_WORD}|[\u0300-\u036f]|['’\-\u2010\u2011]{_WORD}|[+#]|_+{_WORD}|\.\d|\.[^\W\d_](?!{_WORD}))"
 
 
 def _wrappers(name: str, white: str = _WHITE) -> str:
