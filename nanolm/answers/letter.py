@@ -153,14 +153,13 @@ def _boxed(reply: str, start: int, end: int, options: _Options) -> Answer | None
     box = boxes.last(reply, start)
     if box is None or isinstance(box, str) or box.end > end:
         return None
-    inner_end = markup.strip_outer(reply, box.inner_start, box.inner_end)[1]
-    one = _ONE.match(reply, box.inner_start, inner_end)
+    one = _ONE.match(reply, box.inner_start, box.inner_end)
     if one is None:
         return None
-    rest = _BETWEEN.match(reply, one.end(), inner_end)
+    rest = _BETWEEN.match(reply, one.end(), box.inner_end)
     if (
-        (rest and rest.end() == inner_end)
-        or _own_text(reply, one, inner_end, options)
+        (rest and rest.end() == box.inner_end)
+        or _own_text(reply, one, box.inner_end, options)
         or _second(reply, one, box.inner_end, options)
     ):
         return _settled(reply, one, box.inner_end, "box", options)

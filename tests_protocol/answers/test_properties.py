@@ -1,15 +1,15 @@
-"""What must hold of every reply: the last answer wins, form never matters, noise never helps, nothing raises."""
+"""Of every reply: the last answer wins, form never matters, noise never helps, and nothing raises."""
 
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests_protocol.answers import floods, strategies
 
 from nanolm import answers
 from nanolm.answers import letter, numerals, reasoning
 from nanolm.schema import Item, Verdict
+from tests_protocol.answers import floods, strategies
 
 OPTIONS = ("Lisbon", "the water boils", "3.5 %", "A door shuts", "-5")
 LABELS = ("cancel_order", "Late_Parcel", "lost-bag", "oos", "order", "is it open?")
@@ -177,11 +177,27 @@ def test_a_decimal_is_read_as_itself(value: object) -> None:
 
 
 WORST = (
-    ("", "Answer: <b>", ""), ("\\boxed{", "{", ""), ("\\boxed{", "\\", "}"), ("", "Answer: ", ""), ("", "\\boxed{", ""),
-    ("", "answer is ", ""), ("", "7", ""), ("", "7,", ""), ("", "1 200 ", "7"), ("\\boxed{", "x7", "}"), ("", "`", ""),
-    ("", "½", ""), ("Answer: ", "1 1/2 ", ""), ("", "7^", ""), ("<answer>", "<think>", "</answer>"), ("", "\ud800", ""),
-    ("", "</think ", ""), ("", "<|im_end|>", ""), ("The answer is ", "B or ", ""), ("Answer: ", "\\text{", ""),
-)  # fmt: skip
+    ("", "Answer: <b>", ""),
+    ("\\boxed{", "{", ""),
+    ("\\boxed{", "\\", "}"),
+    ("", "Answer: ", ""),
+    ("", "\\boxed{", ""),
+    ("", "answer is ", ""),
+    ("", "7", ""),
+    ("", "7,", ""),
+    ("", "1 200 ", "7"),
+    ("\\boxed{", "x7", "}"),
+    ("", "`", ""),
+    ("", "½", ""),
+    ("Answer: ", "1 1/2 ", ""),
+    ("", "7^", ""),
+    ("<answer>", "<think>", "</answer>"),
+    ("", "\ud800", ""),
+    ("", "</think ", ""),
+    ("", "<|im_end|>", ""),
+    ("The answer is ", "B or ", ""),
+    ("Answer: ", "\\text{", ""),
+)
 
 
 @pytest.mark.parametrize("answer_type", [*TYPES, "reasoning"])
