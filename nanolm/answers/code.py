@@ -265,10 +265,14 @@ def check(item: Item) -> None:
 
 
 def verdict(answer: Answer, status: str, detail: str = "") -> Verdict:
-    """The verdict on a program by its evaluator's status: `pass`, `fail`, `timeout` or `error` (§7)."""
+    """The verdict on a program by its evaluator's status: `pass`, `fail`, `timeout` or `error` (§7).
+
+    `error` is a program that brought its checker down: it did not pass, so it is `wrong`, and `detail`
+    names the status. A sandbox that fails by itself raises `SandboxError` instead.
+    """
     return Verdict(
         correct=status == "pass",
-        reason=None if status == "pass" else "error" if status == "error" else "wrong",
+        reason=None if status == "pass" else "wrong",
         answer=answer.value,
         rule=answer.rule,
         span=answer.span,
