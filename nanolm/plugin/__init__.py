@@ -13,29 +13,35 @@ if TYPE_CHECKING:
     import pytest
 
 FOLDER = "tests_benchmarks"
-_SESSION = "nanolm-session"
+SESSION = "nanolm-session"
+
+
+_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--entry", {"metavar": "NAME", "help": "who answers: an entry of the edition, an entry TOML, a model "
+     "folder, a .gguf file, hub/repo@revision, or oracle, constant, random"}),
+    ("--edition", {"metavar": "NAME", "default": "mini", "help": "which standard: a name or a folder "
+     "(default: mini)"}),
+    ("--engine", {"metavar": "NAME", "default": "auto", "help": "auto, vllm, llamacpp or replay"}),
+    ("--record-mode", {"metavar": "MODE", "default": "missing", "help": "missing: generate what the record "
+     "lacks (default); none: generate nothing; all: generate anew and keep the old record"}),
+    ("--limit", {"metavar": "N", "type": int, "help": "only the first N items of each benchmark; such a "
+     "score can't be published"}),
+    ("--reports-dir", {"metavar": "DIR", "default": "reports", "help": "where records and reports go"}),
+    ("--gate", {"metavar": "FILE|EXPR", "help": "what the score must meet, e.g. 'index >= 12.5', or a file "
+     "with one condition a line"}),
+    ("--replay-from", {"metavar": "DIR", "help": "whose record --engine=replay gives back"}),
+    ("--replicas", {"metavar": "N", "type": int, "default": 1, "help": "vLLM engines, one a GPU"}),
+)  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("nanolm", "nanolm: the Nano LM Index")
-    group.addoption("--entry", metavar="NAME", help="who answers: an entry of the edition, an entry TOML, a "
-                    "model folder, a .gguf file, hub/repo@revision, or oracle, constant, random")  # fmt: skip
-    group.addoption("--edition", metavar="NAME", default="mini", help="which standard: a name or a folder "
-                    "(default: mini)")  # fmt: skip
-    group.addoption("--engine", metavar="NAME", default="auto", help="auto, vllm, llamacpp or replay")
-    group.addoption("--record-mode", metavar="MODE", default="missing", help="missing: generate what the "
-                    "record lacks (default); none: generate nothing; all: generate anew, keep the old record")  # fmt: skip
-    group.addoption("--limit", metavar="N", type=int, help="only the first N items of each benchmark; such a "
-                    "score can't be published")  # fmt: skip
-    group.addoption("--reports-dir", metavar="DIR", default="reports", help="where records and reports go")
-    group.addoption("--gate", metavar="FILE|EXPR", help="what the score must meet, e.g. 'index >= 12.5', or a "
-                    "file with one condition a line")  # fmt: skip
-    group.addoption("--replay-from", metavar="DIR", help="the folder whose record --engine=replay gives back")
-    group.addoption("--replicas", metavar="N", type=int, default=1, help="vLLM engines, one a GPU")
+    for name, keywords in _OPTIONS:
+        group.addoption(name, **keywords)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--entry", None) or hasattr(config, "workerinput") and _is_asked(config):
+    if config.getoption("--entry", None) or (hasattr(config, "workerinput") and _is_asked(config)):
         _load(config)
     elif _is_asked(config) and not _only_informs(config):
         if config.getoption("collectonly", False):
@@ -46,10 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: Any) -> None:
     """A benchmark test that was reached in another way than by its folder's name."""
-    if "recorded" in metafunc.fixturenames and not metafunc.config.pluginmanager.has_plugin(_SESSION):
+    if "recorded" in metafunc.fixturenames and not metafunc.config.pluginmanager.has_plugin(SESSION):
         import pytest
 
-        pytest.exit(f"{metafunc.function.__name__} needs an entry: pytest {FOLDER} --entry=NAME", returncode=4)
+        pytest.exit(
+            f"{metafunc.function.__name__} needs an entry: pytest {FOLDER} --entry=NAME", returncode=4
+        )
 
 
 def _is_asked(config: pytest.Config) -> bool:
@@ -64,13 +72,15 @@ def _load(config: pytest.Config) -> None:
     import pytest
 
     from nanolm.errors import NanoLMError
+    from nanolm.plugin import fixtures
     from nanolm.plugin.session import BenchmarkSession
 
     try:
         plugin = BenchmarkSession(config)
     except NanoLMError as error:
         raise pytest.UsageError(str(error)) from None
-    config.pluginmanager.register(plugin, _SESSION)
+    config.pluginmanager.register(plugin, SESSION)
+    config.pluginmanager.register(fixtures, "nanolm-fixtures")
 
 
 def _say_how(config: pytest.Config) -> None:

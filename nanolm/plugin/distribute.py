@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from xdist.scheduler import EachScheduling
+from xdist.scheduler import EachScheduling  # type: ignore[import-untyped]
 
 SHARE = "nanolm_share"
 
 
-class Shares(EachScheduling):
+class Shares(EachScheduling):  # type: ignore[misc]
     """Every worker runs all of its own, different collection.
 
     `on_collected` is told all test ids once each worker has collected: then it is known what to generate.

@@ -13,7 +13,7 @@ from nanolm.entries import Entry
 from nanolm.records import Key, Record
 from nanolm.run import Outputs, Suite
 from nanolm.schema import Item, Output, Verdict
-from nanolm.verdicts import Judge
+from nanolm.verdicts.judge import Judge
 
 _LATE = ("code", "math_expression")
 _EXCERPT = 160

@@ -23,7 +23,7 @@ class Runner:
 
     def __init__(self, config: pytest.Config, values: Mapping[str, Callable[[Any], Any]]) -> None:
         self._values = values
-        self._known = frozenset(values) | {"request"}
+        self._known = frozenset(values) | {"request", "pytestconfig"}
         self._ordinary = any(config.getoption(name, False) for name in _ORDINARY)
         self._can: dict[Any, bool] = {}
         self._lines: dict[Any, tuple[str, int | None]] = {}
@@ -41,11 +41,11 @@ class Runner:
 
     def run(self, item: pytest.Function, state: Any) -> None:
         """Call the test and log its reports."""
-        parameter = item.callspec.params["item"]
         values = self._values
         arguments = {name: values[name](state) for name in item._fixtureinfo.argnames}
         start, clock = time(), perf_counter()
-        outcome, longrepr = "passed", None
+        outcome: Any = "passed"
+        longrepr: Any = None
         try:
             item.function(**arguments)
         except Exit:
@@ -57,7 +57,6 @@ class Runner:
             outcome = "failed"
             longrepr = item.repr_failure(pytest.ExceptionInfo.from_current())
         duration = perf_counter() - clock
-        del parameter
         location = self._location(item)
         result = state.result
         properties = result.properties if result is not None else []
@@ -65,7 +64,8 @@ class Runner:
         if result is not None and result.valid:
             status = "right" if outcome == "passed" else "wrong"
         log = item.ihook.pytest_runtest_logreport
-        for when in ("call", "teardown"):
+        phases: tuple[Any, ...] = ("call", "teardown")
+        for when in phases:
             called = when == "call"
             if outcome == "skipped" and called and isinstance(longrepr, str):
                 longrepr = (location[0], location[1] or 0, longrepr)
@@ -73,9 +73,9 @@ class Runner:
                 nodeid=item.nodeid,
                 location=location,
                 keywords={},
-                outcome=outcome if called else "passed",  # type: ignore[arg-type]
+                outcome=outcome if called else "passed",
                 longrepr=longrepr if called else None,
-                when=when,  # type: ignore[arg-type]
+                when=when,
                 duration=duration if called else 0.0,
                 start=start,
                 stop=start + duration,

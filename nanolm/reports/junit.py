@@ -49,7 +49,7 @@ def write(path: Path, suite: str, cases: Iterable[Case], properties: Mapping[str
         errors += case.invalid
         parts.append(_case(case))
     head = (
-        f"<testsuite name={_attribute(suite)} tests=\"{count}\" failures=\"{failures}\" errors=\"{errors}\""
+        f'<testsuite name={_attribute(suite)} tests="{count}" failures="{failures}" errors="{errors}"'
         f' skipped="0" time="{seconds:.3f}">'
     )
     temporary = path.with_suffix(".part")
@@ -75,7 +75,8 @@ def _properties(properties: Mapping[str, object]) -> str:
 
 
 def _case(case: Case) -> str:
-    head = f'<testcase classname={_attribute(case.classname)} name={_attribute(case.name)} time="{case.seconds:.4f}">'
+    names = f"classname={_attribute(case.classname)} name={_attribute(case.name)}"
+    head = f'<testcase {names} time="{case.seconds:.4f}">'
     body = _properties(case.properties)
     if case.failure or case.invalid:
         tag = "error" if case.invalid else "failure"
