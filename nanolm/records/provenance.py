@@ -46,7 +46,7 @@ def write(
     """Write the file, whole or not at all. `run` is added as it is."""
     content = {
         "edition": {"name": edition.name, "version": edition.version, "digest": edition.digest},
-        "entry": {"name": entry.name, "digest": entry.digest, "repo": entry.repo, "revision": entry.revision},
+        "entry": msgspec.to_builtins(entry),  # whole: a rescore and the board read it
         **run,
         "command": list(command),
         "started": started,
