@@ -79,7 +79,7 @@ class Checker:
 
 @pytest.fixture
 def judge() -> Iterator[Judge]:
-    with Judge(reasoning=THINK, end_markers=("<|end|>",), workers=1, seconds=2.0) as made:
+    with Judge(reasoning=THINK, end_markers=("<|end|>",), workers=1, seconds=1.0) as made:
         yield made
 
 
