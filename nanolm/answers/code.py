@@ -6,6 +6,9 @@ The rules in order; the first that matches wins:
 2. `longest-block`: else the longest fenced block, the first on a tie; `empty-block` when it is blank.
 3. `whole-reply`: else the whole reply; `empty-reply` when it is blank.
 
+Beside the rulings: a fence may open and close in one line; a block whose info string says `text` or the
+like defines nothing, but can be the longest. Only statements at the module's top level define.
+
 Nothing in the program is edited: no dedent beyond the fence's own indentation, no removal of tests,
 main guards or prints, no joining of blocks (ruling 48). Running it is the sandbox's work (§7).
 """
