@@ -6,6 +6,9 @@ The rules in order; the first that matches wins:
 2. `longest-block`: else the longest fenced block, the first on a tie; `empty-block` when it is blank.
 3. `whole-reply`: else the whole reply; `empty-reply` when it is blank.
 
+Beside the rulings: a fence may open and close in one line; a block whose info string says `text` or the
+like defines nothing, but can be the longest. Only statements at the module's top level define.
+
 Nothing in the program is edited: no dedent beyond the fence's own indentation, no removal of tests,
 main guards or prints, no joining of blocks (ruling 48). Running it is the sandbox's work (§7).
 """
@@ -265,10 +268,14 @@ def check(item: Item) -> None:
 
 
 def verdict(answer: Answer, status: str, detail: str = "") -> Verdict:
-    """The verdict on a program by its evaluator's status: `pass`, `fail`, `timeout` or `error` (§7)."""
+    """The verdict on a program by its evaluator's status: `pass`, `fail`, `timeout` or `error` (§7).
+
+    `error` is a program that brought its checker down: it did not pass, so it is `wrong`, and `detail`
+    names the status. A sandbox that fails by itself raises `SandboxError` instead.
+    """
     return Verdict(
         correct=status == "pass",
-        reason=None if status == "pass" else "error" if status == "error" else "wrong",
+        reason=None if status == "pass" else "wrong",
         answer=answer.value,
         rule=answer.rule,
         span=answer.span,

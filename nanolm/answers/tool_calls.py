@@ -11,7 +11,8 @@ A call object has a string `name` and `arguments` that is an object, or a string
 
 Judging: predicted and gold calls match one to one in any order (ruling 62). Two calls match when
 their names are the same and, credentials aside, every gold parameter that is required or not
-documented is there and equal, and every optional parameter that both give is equal.
+documented is there and equal, and every optional parameter that both give is equal. Null is absent, for
+required parameters too.
 """
 
 import re

@@ -79,7 +79,8 @@ def oracle(item: Item) -> str:
         case "code":
             if not item.reference:
                 raise LookupError(f"{item.benchmark} {item.id}: the source gives no reference solution")
-            return f"```python\n{item.reference}\n```"
+            fence = "````" if "```" in item.reference else "```"
+            return f"{fence}python\n{item.reference}\n{fence}"
 
 
 def constant(items: Sequence[Item]) -> str:

@@ -180,25 +180,33 @@ class Judge:
         return self._begin_code(answer, item)
 
     def _begin_math(self, answer: Answer, item: Item) -> "Verdict | Future[Verdict]":
-        if math_expression.same_text(item.gold, answer.value):
+        expression = math_expression.passed_on(answer.value)
+        if expression == math_expression.passed_on(item.gold):
             return math_expression.verdict(answer, True)
-
-        def finish(kept: str) -> Verdict:
-            word, _, note = kept.partition(" ")
-            self.time_outs += word == "late"
-            return math_expression.verdict(answer, word == "equal", note)
+        key = caches.key("math", self._versions, item.gold, expression)
+        kept = self._cache.get(key)
+        if kept is not None:
+            return self._math_verdict(answer, kept)
 
         def ask() -> Future[Equality]:
             return self._math.submit(item.gold, answer.value)
 
-        key = caches.key("math", self._versions, item.gold, math_expression.passed_on(answer.value))
-        return self._remembered(key, ask, _math_text, finish)
+        return self._asked(key, ask, _math_text, lambda kept: self._math_verdict(answer, kept))
+
+    def _math_verdict(self, answer: Answer, kept: str) -> Verdict:
+        word, _, note = kept.partition(" ")
+        if word == "late":
+            with self._lock:
+                self.time_outs += 1
+        return math_expression.verdict(answer, word == "equal", note)
 
     def _begin_code(self, answer: Answer, item: Item) -> "Verdict | Future[Verdict]":
         checker = self._checker
         if checker is None:
             return code.judge(answer, item)
         program = code.program(answer, item)
+
+        key = caches.key("code", checker.cache_key(item.dataset), item.dataset, item.task, program)
 
         def ask() -> Future[Checked]:
             return checker.submit(item.dataset, item.task, program)
@@ -207,20 +215,17 @@ class Judge:
             status, _, detail = kept.partition(" ")
             return code.verdict(answer, status, detail)
 
-        key = caches.key("code", checker.cache_key(item.dataset), item.dataset, item.task, program)
-        return self._remembered(key, ask, _code_text, finish)
+        kept = self._cache.get(key)
+        return finish(kept) if kept is not None else self._asked(key, ask, _code_text, finish)
 
-    def _remembered(
+    def _asked(
         self,
         key: bytes,
         ask: "Callable[[], Future[_Word]]",
         text: Callable[[_Word], tuple[str, bool]],
         finish: Callable[[str], Verdict],
-    ) -> "Verdict | Future[Verdict]":
-        """From the cache at once; else asked, unless the same question is under way already."""
-        kept = self._cache.get(key)
-        if kept is not None:
-            return finish(kept)
+    ) -> "Future[Verdict]":
+        """Ask, unless the same question is under way already; `text` says what of the answer is kept."""
         with self._lock:
             shared = self._under_way.get(key)
             first = shared is None

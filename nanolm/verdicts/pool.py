@@ -195,6 +195,8 @@ class MathPool:
     def _asked(self, worker: _Worker, gold: str, expression: str) -> Equality:
         """The answer, asked once more in a fresh process when the first one died."""
         for last in (False, True):
+            if self._closed:
+                raise CancelledError
             try:
                 return worker.ask(gold, expression)
             except _Died as died:
@@ -217,10 +219,11 @@ class MathPool:
                     job[2].cancel()
         for _ in self._threads:
             self._jobs.put(None)
-        for worker in list(self._running):
-            worker.kill()
         for thread in self._threads:
-            thread.join()
+            while thread.is_alive():  # one that was just starting its process needs a second stroke
+                for worker in list(self._running):
+                    worker.kill()
+                thread.join(0.2)
 
 
 def _cores() -> int:

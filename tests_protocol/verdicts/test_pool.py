@@ -18,7 +18,7 @@ from nanolm.verdicts.pool import Equality, MathPool
 
 @pytest.fixture
 def pool() -> Iterator[MathPool]:
-    made = MathPool(workers=1, seconds=2.0)
+    made = MathPool(workers=1, seconds=1.0)
     yield made
     made.close()
 
@@ -41,7 +41,7 @@ def test_a_question_without_end_is_not_equal_and_the_next_one_is_answered(pool: 
     after = pool.submit("5", "4+1")
     late = bomb.result()
     assert (late.equal, late.timed_out) == (False, True)
-    assert "no answer in 2 s" in late.note
+    assert "no answer in 1 s" in late.note
     assert after.result() == Equality(True)
 
 
