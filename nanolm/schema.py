@@ -45,7 +45,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     labels: tuple[str, ...] = ()
     """label: all labels in alphabetical order; one shared tuple for all items of a benchmark."""
     documentation: str = ""
-    """tool_calls: the API's functions as they stand in the prompt."""
+    """tool_calls, and letter about tools: the functions as they stand in the prompt."""
     functions: dict[str, FunctionSignature] = {}
     """tool_calls: the documented functions by name."""
     function: str | None = None

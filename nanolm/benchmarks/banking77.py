@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
-from nanolm.benchmarks.rows import document, named, rows
+from nanolm.benchmarks.rows import named, rows
 from nanolm.errors import ItemError
 from nanolm.schema import Item
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile, read_json
 
 LICENCE = "CC BY 4.0"
 CITATION = (
@@ -19,7 +19,7 @@ CITATION = (
 def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     """Items from `test.csv` (text, category) with the labels of `categories.json`; the id is the row."""
     categories = named(files, "categories.json")
-    found = document(categories)
+    found = read_json(categories)
     if not isinstance(found, list) or not found or not all(isinstance(one, str) for one in found):
         raise ItemError(f"{categories.name}:0: found {found!r:.80}, expected a list of label names")
     labels = alphabetical(found)

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from nanolm.benchmarks.banking77 import alphabetical
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
-from nanolm.benchmarks.rows import document, named
+from nanolm.benchmarks.rows import named
 from nanolm.errors import ItemError
 from nanolm.schema import Item
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile, read_json
 
 LICENCE = "CC BY 3.0"
 CITATION = (
@@ -24,7 +24,7 @@ _PARTS = {"test": "test", "oos_test": "oos"}
 def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     """Items of `data_full.json`: `test-0000` and on, then `oos-0000` and on; 150 labels and `oos`."""
     file = named(files, ".json")
-    parts = document(file)
+    parts = read_json(file)
     missing = [part for part in _PARTS if not isinstance(parts, dict) or part not in parts]
     if missing:
         raise ItemError(f"{file.name}:0: found no part {missing[0]!r}, expected {', '.join(_PARTS)}")

@@ -8,7 +8,7 @@ from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows, stem
 from nanolm.errors import SourceError
 from nanolm.schema import Item
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile
 
 LICENCE = "Apache-2.0"
 CITATION = (

@@ -8,7 +8,7 @@ from nanolm.benchmarks.rows import Row, rows, stem
 from nanolm.benchmarks.shuffle import Order, order
 from nanolm.errors import SourceError
 from nanolm.schema import Item
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile
 
 LICENCE = "CC BY-SA 4.0"
 CITATION = (

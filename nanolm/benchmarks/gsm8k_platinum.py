@@ -7,7 +7,7 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.schema import Item
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile
 
 LICENCE = "MIT"
 CITATION = (

@@ -6,7 +6,7 @@ from nanolm.benchmarks.benchmark import BenchmarkItems, Exclusion
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.schema import Item
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile
 
 LICENCE = "Apache-2.0 (EvalPlus); MBPP itself CC BY 4.0"
 CITATION = (

@@ -7,7 +7,7 @@ from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows, stem
 from nanolm.benchmarks.shuffle import Order, order
 from nanolm.schema import Item
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile
 
 LICENCE = "CDLA-Permissive-2.0"
 CITATION = (

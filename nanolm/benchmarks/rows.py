@@ -3,15 +3,13 @@
 Every error names the file, the row (counted from 0) and the field.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from nanolm import sources
 from nanolm.errors import ItemError, SourceError
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile, read_rows
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -68,21 +66,10 @@ class Row(msgspec.Struct, frozen=True):
 def rows(files: Sequence[SourceFile]) -> Iterator[Row]:
     """The rows of all files, in the files' order; `ItemError` for a row that is no record."""
     for file in files:
-        for number, fields in enumerate(sources.read_rows(file)):  # type: ignore[attr-defined, unused-ignore]
+        for number, fields in enumerate(read_rows(file)):
             if not isinstance(fields, dict):
                 raise ItemError(f"{file.name}:{number}: found {_short(fields)}, expected a record of fields")
             yield Row(file, number, fields)
-
-
-def document(file: SourceFile) -> Any:
-    """A JSON file that is one document and not a list of records."""
-    try:
-        return json.loads(file.local.read_bytes())
-    except (OSError, ValueError) as error:
-        raise SourceError(
-            f"{file.local}: found no readable JSON ({error}), expected {file.name} of {file.source}; "
-            "get it anew with `nanolm fetch`"
-        ) from error
 
 
 def named(files: Sequence[SourceFile], ending: str) -> SourceFile:

@@ -5,28 +5,18 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nanolm.answers.credentials import is_credential
 from nanolm.benchmarks.benchmark import BenchmarkItems, Exclusion
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows, stem
 from nanolm.schema import FunctionSignature, Item
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile
 
 LICENCE = "Apache-2.0"
 CITATION = (
     "Qiaoyu Tang, Ziliang Deng, Hongyu Lin, Xianpei Han, Qiao Liang, Boxi Cao, Le Sun. ToolAlpaca: "
     "Generalized Tool Learning for Language Models with 3000 Simulated Cases. 2023. arXiv:2306.05301"
 )
-
-# fmt: off
-CREDENTIALS = frozenset(
-    {
-        "accesskey", "accesstoken", "apikey", "apisecret", "apitoken", "appid", "appkey",
-        "applicationid", "authkey", "authorization", "authtoken", "bearertoken", "clientid",
-        "clientsecret", "secret", "secretkey", "subscriptionkey", "token",
-    }
-)
-# fmt: on
-"""Names of credentials, without case and separators; never scored (§3, ruling 61). Frozen with the suite."""
 
 
 def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
@@ -85,7 +75,10 @@ def _descriptions(row: Row) -> dict[str, str]:
 
 
 def _signature(row: Row, name: str, text: str) -> FunctionSignature:
-    """Parameters from the line `Parameters: {name: "Required. type. meaning", …}` of a description."""
+    """Parameters from the line `Parameters: {name: "Required. type. meaning", …}` of a description.
+
+    Credentials are those that the API's `Authentication` marks and those with a credential's name.
+    """
     line = re.search(r"(?m)^Parameters: (.*)$", text)
     try:
         parameters: Any = json.loads(line[1]) if line else {}
@@ -100,11 +93,6 @@ def _signature(row: Row, name: str, text: str) -> FunctionSignature:
         optional=tuple(key for key in parameters if key not in required),
         credentials=tuple(key for key in parameters if key in marked or is_credential(key)),
     )
-
-
-def is_credential(name: str) -> bool:
-    """Whether a parameter's name is one of a credential: `API-Key`, `apiKey` and `api_key` are the same."""
-    return re.sub(r"[^a-z0-9]", "", name.casefold()) in CREDENTIALS
 
 
 def _calls(

@@ -9,7 +9,7 @@ from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import Order, order
 from nanolm.schema import Item
-from nanolm.sources.source import SourceFile
+from nanolm.sources import SourceFile
 
 LICENCE = "CC BY 4.0"
 CITATION = (

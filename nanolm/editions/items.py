@@ -12,7 +12,7 @@ from filelock import FileLock
 
 import nanolm
 from nanolm.benchmarks.benchmark import BenchmarkItems
-from nanolm.editions import item_cache
+from nanolm.editions import exclusions, item_cache
 from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.read import names, sources_of, suite_folder
 from nanolm.errors import EditionError, ItemError, SourceError, unknown
@@ -87,11 +87,11 @@ def _cache_path(edition: Edition, slug: str) -> tuple[Path, tuple[FileState, ...
     spec = _spec(edition, slug)
     files = _held(edition, spec)
     folder = suite_folder(edition)
-    exclusions = folder / "exclusions.toml"
+    excluded = folder / exclusions.FILE
     decides = {
         "spec": spec,
         "instruction": edition.instructions[spec.answer_type],
-        "exclusions": exclusions.read_text("utf-8") if exclusions.exists() else "",
+        "exclusions": excluded.read_text("utf-8") if excluded.exists() else "",
         "files": [(file.source, file.path, file.form, file.sha256) for file in files],
         "code": _code_digest(),
     }
@@ -106,7 +106,10 @@ def _code_digest() -> str:
     code = sorted(
         [
             *package.glob("benchmarks/*.py"),
-            *package.glob("editions/prompt.py"),
+            *package.glob("benchmarks/*.toml"),
+            package / "answers" / "credentials.py",
+            package / "editions" / "exclusions.py",
+            package / "editions" / "prompt.py",
             *package.glob("editions/item*.py"),
             package / "sources" / "rows.py",
             package / "schema.py",
@@ -142,6 +145,7 @@ def _build(
     module = _module(edition, spec)
     built = module.items(spec.slug, [source_file(file) for file in files])
     assert isinstance(built, BenchmarkItems)
+    built = exclusions.apply(exclusions.read(suite_folder(edition)), spec.slug, built)
     _check(edition, spec, built)
     prompt = importlib.import_module("nanolm.editions.prompt")
     return built, tuple(prompt.make(edition, item) for item in built.items)
