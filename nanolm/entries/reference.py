@@ -23,6 +23,22 @@ def names(edition: Edition | None) -> tuple[str, ...]:
     return tuple(sorted(_files(edition)))
 
 
+def is_repository(target: str) -> bool:
+    """True for what has the form of a hub repository, `owner/name` or `owner/name@revision`."""
+    return _REPOSITORY.fullmatch(target) is not None and not Path(target).exists()
+
+
+def file_of(name: str, edition: Edition | None) -> Path:
+    """The TOML of an entry, by its name or path. Raises `UsageError` for a name that does not exist."""
+    found = _files(edition).get(name) or _files(None).get(name)
+    path = Path(name).expanduser()
+    if found is None and path.suffix == ".toml" and path.is_file():
+        return path
+    if found is None:
+        raise unknown("entry", name, names(edition))
+    return found
+
+
 def resolve(reference: str, edition: Edition | None) -> Entry:
     """The entry a person means.
 
