@@ -23,7 +23,10 @@ _COMPARED = (
     *("reasoning", "licence"),
 )
 
-CARD_QUESTION = "a person reads the card: if it recommends values for this mode, record source, values, quote and link (§5)"
+CARD_QUESTION = (
+    "a person reads the card: if it recommends values for this mode, record its values, its words and "
+    "the link (§5)"
+)
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -168,6 +168,5 @@ def print_lock(path: Path, locked: Locked, console: Console | None = None) -> No
         table.add_row(item.field, Text(item.outcome, style=_COLOURS[item.outcome]), Text(found))
     out.print(table)
     open_ = ", ".join(locked.file.unverified)
-    out.print(
-        f"wrote {path}; " + (f"still open: {open_}" if open_ else "nothing is open: it can be published")
-    )
+    rest = f"still open: {open_}" if open_ else "nothing is open: it can be published"
+    out.print(Text(f"wrote {path}; {rest}"))
