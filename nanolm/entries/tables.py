@@ -35,7 +35,9 @@ def _table(*columns: str, title: str = "") -> Table:
     )
     for column in columns:
         right = column in ("parameters", "context", "elements", "bytes")
-        table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=right)
+        table.add_column(
+            column, justify="right" if right else "left", overflow="fold", no_wrap=right or column == "name"
+        )
     return table
 
 
@@ -58,7 +60,7 @@ def state(entry: Entry) -> str:
     if not entry.official:
         return "unofficial"
     if entry.unverified:
-        return f"open: {', '.join(entry.unverified)}"
+        return f"{len(entry.unverified)} open"
     return "ready" if not entry.not_publishable_because else "not publishable"
 
 
@@ -70,7 +72,11 @@ def print_list(edition: Edition, entries: Sequence[Entry], console: Console | No
         values = short(entry.decoding.values)
         cells = (entry.name, entry.mode, f"{entry.parameters:,}", f"{entry.context:,}", values, state(entry))
         table.add_row(*map(Text, cells))
-    out.print(table if entries else f"{edition.title} has no entries of its own")
+    out.print(table if entries else Text(f"{edition.title} has no entries of its own"))
+    if any(entry.unverified for entry in entries):
+        out.print(
+            Text("open: questions that nanolm entry lock NAME answers; nanolm entry show NAME lists them")
+        )
 
 
 def print_entry(entry: Entry, console: Console | None = None) -> None:

@@ -94,7 +94,8 @@ def model(tmp_path: Path) -> Write:
             "tokenizer_config.json": tokens | (tokenizer or {}),
         }
         for file, table in files.items():
-            (folder / file).write_text(json.dumps(table))
+            stated = {key: value for key, value in table.items() if value is not None}
+            (folder / file).write_text(json.dumps(stated))
         if template is not None and template_file.endswith(".json"):
             (folder / template_file).write_text(json.dumps({"chat_template": template}))
         elif template is not None:
