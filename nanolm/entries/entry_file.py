@@ -162,7 +162,9 @@ def dumps(file: EntryFile, comment: str = "") -> str:
     lines += [f"{key} = {_toml(value)}" for key, value in data.items() if not _is_table(key, value)]
     for key, value in data.items():
         if _is_table(key, value):
-            empty = ("", {}) if key == "decoding" else ()  # its quote, link and sources may be left out
+            empty: tuple[Any, ...] = (
+                ("", {}) if key == "decoding" else ()
+            )  # its quote, link and sources may be left out
             said = {inner: item for inner, item in value.items() if item not in empty}
             lines += ["", f"[{key}]", *(f"{_key(inner)} = {_toml(item)}" for inner, item in said.items())]
     return "\n".join(lines) + "\n"

@@ -21,6 +21,9 @@ PROBE_TEXT = (
 )
 """Newlines, digits, leading spaces and non-Latin scripts: where rebuilt tokenizers have gone wrong."""
 
+_BATCH = 4096
+"""Prompts tokenised at once: bounds the memory for encodings."""
+
 
 def load(source: Artefacts) -> Any:
     """transformers' tokenizer of a folder or hub repository; remote code is never run.
@@ -52,11 +55,19 @@ def _line(error: Exception) -> str:
 
 
 def ids(tokenizer: Any, texts: list[str]) -> list[Sequence[int]]:
-    """Token ids of texts, special tokens read as such, none added."""
-    encoded: list[Sequence[int]] = tokenizer(
-        texts, add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False
-    )["input_ids"]
-    return encoded
+    """Token ids of texts, special tokens read as such, none added; never cut, never padded."""
+    if not getattr(tokenizer, "is_fast", False):
+        encoded: list[Sequence[int]] = tokenizer(texts, add_special_tokens=False)["input_ids"]
+        return encoded
+    # The same ids as the call above without an object per prompt: half the time for a whole edition.
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()  # a tokenizer.json may ask for it
+    backend.no_padding()
+    found: list[Sequence[int]] = []
+    for start in range(0, len(texts), _BATCH):
+        batch = backend.encode_batch_fast(texts[start : start + _BATCH], add_special_tokens=False)
+        found += [encoding.ids for encoding in batch]
+    return found
 
 
 def adds_bos(tokenizer: Any) -> bool:

@@ -291,3 +291,12 @@ def test_weights_of_zero_bytes(tmp_path: Path, model: Write) -> None:
     folder = model()
     write_weights(folder / "model.safetensors", {})
     _fails(folder, "hold no tensor")
+
+
+def test_a_tokenizer_file_that_asks_for_truncation_is_not_obeyed(model: Write) -> None:
+    """A prompt is never cut."""
+    folder = model()
+    table = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    table["truncation"] = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+    (folder / "tokenizer.json").write_text(json.dumps(table))
+    assert len(renderer(resolve(str(folder), None)).encode("x" * 100).ids) > 100
