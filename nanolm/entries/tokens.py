@@ -30,11 +30,11 @@ def load(source: Artefacts) -> Any:
 
     Raises `EntryError` when transformers is not installed or can't read the tokenizer.
     """
-    return _load(source.reference, source.revision, source.where)
+    return _load(str(source.small_files()), source.where)
 
 
 @functools.lru_cache(maxsize=2)
-def _load(reference: str, revision: str | None, where: str) -> Any:
+def _load(folder: str, where: str) -> Any:
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:
         from transformers import AutoTokenizer
@@ -45,7 +45,7 @@ def _load(reference: str, revision: str | None, where: str) -> Any:
         ) from error
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
-        return AutoTokenizer.from_pretrained(reference, revision=revision, trust_remote_code=False)
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # transformers raises whatever its parts raise
         raise EntryError(f"transformers can't read the tokenizer of {where}: {_line(error)}") from error
 

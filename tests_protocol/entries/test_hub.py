@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from nanolm.cli.entry import command
-from nanolm.entries import entry_file, hub
+from nanolm.entries import entry_file, hub, renderer, resolve
 from nanolm.entries.derive import from_artefacts
 from nanolm.entries.entry import EntryDecoding
 from nanolm.entries.entry_file import EntryFile
@@ -143,14 +143,7 @@ def test_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def repository(server: _Server, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The repository; its tokenizer is read from the folder, so that transformers downloads nothing."""
-    from nanolm.entries import tokens
-    from nanolm.entries.artefacts import Folder
-
-    read = tokens.load
-    local = Folder(server.folder)
-    monkeypatch.setattr("nanolm.entries.tokens.load", lambda source: read(local))
+def repository(server: _Server) -> Any:
     return hub.repository("org/tiny", COMMIT)
 
 
@@ -175,6 +168,19 @@ def test_a_hub_entry_is_pinned_and_derived(repository: Any) -> None:
     assert (entry.repo, entry.revision, entry.path) == ("org/tiny", COMMIT, "")
     assert entry.licence == "apache-2.0"
     assert any("temperature=0.3" in warning for warning in entry.warnings)
+
+
+def test_its_renderer_needs_no_weights(server: _Server, repository: Any) -> None:
+    entry = from_artefacts(repository, "tiny", None, None)
+    server.weights_sent = 0
+    assert renderer(entry).encode("Q").ids[0] == 2
+    assert server.weights_sent == 0
+
+
+def test_a_reference_to_the_hub(server: _Server) -> None:
+    assert resolve(f"org/tiny@{COMMIT}", None).digest == resolve("org/tiny", None).digest
+    with pytest.raises(EntryError, match="has no model repository 'org/tiney'"):
+        resolve("org/tiney@main", None)
 
 
 def test_a_lock_fills_in_and_closes(repository: Any) -> None:
