@@ -8,7 +8,7 @@ import msgspec
 from nanolm.editions.edition import Edition
 from nanolm.entries import artefacts, eligibility, entry_file, lock, parameters, reference
 from nanolm.entries.artefacts import Artefacts, Folder
-from nanolm.errors import EntryError, UsageError, unknown
+from nanolm.errors import EntryError, UsageError
 
 
 class Inspection(msgspec.Struct, frozen=True):
@@ -26,7 +26,8 @@ def inspect(target: str, edition: Edition, *, compare_bytes: bool = False) -> In
 
 
 def _source(target: str, edition: Edition) -> Artefacts:
-    path = Path(target).expanduser()
+    path = Path(target or "nothing").expanduser()
+    reference.check_path(target)
     if path.is_dir():
         return Folder(path)
     if path.suffix == ".gguf":
@@ -39,11 +40,12 @@ def _source(target: str, edition: Edition) -> Artefacts:
 
         repository, _, revision = target.partition("@")
         return hub.repository(repository, revision or None)
-    if path.exists() or target.startswith((".", "/", "~")):
-        raise EntryError(f"there is no model folder {target}; check the path")
-    if target not in reference.names(edition) and target not in reference.names(None):
-        raise unknown("entry", target, reference.names(edition))
-    return artefacts.of(reference.resolve(target, edition))
+    entry = reference.resolve(target, edition)
+    if entry.artefact != "transformers":
+        raise EntryError(
+            f"{target} is no transformers model (it is {entry.artefact}): there is nothing to audit"
+        )
+    return artefacts.of(entry)
 
 
 def lock_file(

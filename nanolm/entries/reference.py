@@ -35,7 +35,7 @@ def file_of(name: str, edition: Edition | None) -> Path:
     if found is None and path.suffix == ".toml" and path.is_file():
         return path
     if found is None:
-        raise unknown("entry", name, names(edition))
+        raise unknown("entry", name, dict.fromkeys([*names(edition), *names(None)]))
     return found
 
 
@@ -51,6 +51,10 @@ def resolve(reference: str, edition: Edition | None) -> Entry:
     model that can't be read.
     """
     reference = reference.strip()
+    if not reference:
+        raise UsageError(
+            "no entry is named; expected an entry's name, a model folder, a file, or hub/repo@revision"
+        )
     if reference in SYNTHETIC:
         return synthetic(reference)
     file = _files(edition).get(reference) or _files(None).get(reference)
@@ -94,15 +98,21 @@ def _local(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
 
 
 def _named(target: str, mode: Mode | None, edition: Edition | None) -> Entry:
-    looks_like_a_path = target.startswith((".", "~", os.sep)) or target.count("/") > 1
-    if target.endswith((".gguf", ".toml")) or (looks_like_a_path and "@" not in target):
-        raise EntryError(f"there is no file or folder {target}; check the path")
+    check_path(target)
     if _REPOSITORY.fullmatch(target):
         from nanolm.entries import derive
 
         repository, _, revision = target.partition("@")
         return derive.from_hub(repository, revision or None, mode, edition)
-    raise unknown("entry", target, [*names(edition), *SYNTHETIC])
+    raise unknown("entry", target, dict.fromkeys([*names(edition), *names(None), *SYNTHETIC]))
+
+
+def check_path(target: str) -> None:
+    """Raise `EntryError` when a reference has the form of a path and nothing is there."""
+    looks_like_a_path = target.startswith((".", "~", os.sep)) or target.count("/") > 1
+    of_a_file = target.endswith((".gguf", ".toml"))
+    if (of_a_file or (looks_like_a_path and "@" not in target)) and not Path(target).expanduser().exists():
+        raise EntryError(f"there is no file or folder {target}; check the path")
 
 
 def _files(edition: Edition | None) -> dict[str, Path]:

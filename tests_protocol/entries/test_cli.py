@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nanolm.cli import cli
-from nanolm.errors import EntryError, NanoLMError, UsageError
+from nanolm.errors import NanoLMError, UsageError
 
 from .conftest import Write, write_weights
 
@@ -91,7 +91,15 @@ def test_typos(verb: str) -> None:
     error = _error(verb, "qwen3-0.6-think")
     assert isinstance(error, UsageError)
     assert "did you mean qwen3-0.6b-think" in str(error)
-    assert isinstance(_error(verb, "./nowhere"), EntryError)
+    assert "did you mean smollm2-135m-instruct-q4" in str(_error(verb, "smolm2-135m-instruct-q4"))
+    for path in ("./nowhere", "nowhere.gguf", "a/b/c"):
+        assert "there is no file or folder" in str(_error(verb, path))
+    assert "no entry is named" in str(_error(verb, ""))
+
+
+def test_there_is_nothing_to_audit_in_the_demo_or_a_check() -> None:
+    for name in ("smollm2-135m-instruct-q4", "oracle"):
+        assert "nothing to audit" in str(_error("audit", name))
 
 
 def test_lock_asks_for_the_commit_that_is_open() -> None:
