@@ -300,3 +300,11 @@ def test_a_tokenizer_file_that_asks_for_truncation_is_not_obeyed(model: Write) -
     table["truncation"] = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
     (folder / "tokenizer.json").write_text(json.dumps(table))
     assert len(renderer(resolve(str(folder), None)).encode("x" * 100).ids) > 100
+
+
+def test_of_several_named_templates_the_default_one_is_official(model: Write) -> None:
+    named = [{"name": "tool_use", "template": "x"}, {"name": "default", "template": CHATML}]
+    folder = model(template=None, tokenizer={"chat_template": named})
+    entry = resolve(str(folder), None)
+    assert entry.reasons["template_sha256"] == "from tokenizer_config.json"
+    assert renderer(entry).encode("Q").text.startswith("<|im_start|>user\nQ")

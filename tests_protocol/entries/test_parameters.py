@@ -298,6 +298,19 @@ CONFIGS: dict[str, tuple[int, dict[str, Any]]] = {
             "tie_word_embeddings": True,
         },
     ),
+    "SmolLM2-135M-Instruct": (
+        134_515_008,
+        {
+            "model_type": "llama",
+            "vocab_size": 49152,
+            "hidden_size": 576,
+            "intermediate_size": 1536,
+            "num_hidden_layers": 30,
+            "num_attention_heads": 9,
+            "num_key_value_heads": 3,
+            "tie_word_embeddings": True,
+        },
+    ),
     "Gemma 3 270M (it)": (
         268_098_176,
         {
@@ -313,7 +326,10 @@ CONFIGS: dict[str, tuple[int, dict[str, Any]]] = {
         },
     ),
 }
-"""Protocol §11's counts, and what of each configuration decides the shapes. Two models share one."""
+"""Protocol §11's counts and the demo's, and what of each configuration decides the shapes.
+
+LFM2-350M and LFM2.5-350M share one.
+"""
 
 
 @pytest.mark.parametrize("name", CONFIGS)
