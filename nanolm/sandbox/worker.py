@@ -1,5 +1,6 @@
 """One sandbox with one data set's zygote in it, started when needed and again when it died."""
 
+import contextlib
 import json
 import os
 import select
@@ -62,10 +63,8 @@ class Worker:
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe:
-                try:
+                with contextlib.suppress(BrokenPipeError):
                     pipe.close()
-                except BrokenPipeError:
-                    pass
         return self._said()
 
     def kill(self) -> None:
@@ -81,7 +80,7 @@ class Worker:
         start = time.monotonic()
         truth, index = f"{INSIDE}/truth", f"{INSIDE}/index"
         mounts = [*prepared.mounts(), Mount(prepared.truth, truth), Mount(prepared.index, index)]
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _said)
         self._process = bubblewrap.start(
             prepared.inside("serve", truth, index), mounts, user=self.number, errors=self._errors.fileno()
         )
@@ -93,7 +92,8 @@ class Worker:
         self.start_seconds = time.monotonic() - start
 
     def _send(self, message: Any) -> None:
-        assert self._process and self._process.stdin
+        assert self._process
+        assert self._process.stdin
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
@@ -101,7 +101,8 @@ class Worker:
             raise Gone from None
 
     def _receive(self, seconds: float) -> dict[str, Any]:
-        assert self._process and self._process.stdout
+        assert self._process
+        assert self._process.stdout
         channel = self._process.stdout.fileno()
         poll = select.poll()
         poll.register(channel, select.POLLIN)
