@@ -128,16 +128,16 @@ def _show(found: list[Any], as_json: bool) -> None:
         return
     for checked in found:
         click.echo(
-            f"{checked.dataset:<20} {checked.passed:>5} of {checked.total:>4}  {checked.retried:>3} run again alone"
-            f"  {checked.seconds:>7.1f} s  load {checked.load}"
+            f"{checked.dataset:<22} {checked.passed:>5} of {checked.total:>4}  {checked.retried:>3} run again"
+            f" alone  {checked.seconds:>7.1f} s  load {checked.load}"
         )
     passed, total = sum(c.passed for c in found), sum(c.total for c in found)
     seconds = sum(c.seconds for c in found)
-    click.echo(f"{'all':<20} {passed:>5} of {total:>4}  {'':>19}  {seconds:>7.1f} s")
+    click.echo(f"{'all':<22} {passed:>5} of {total:>4}  {'':>19}  {seconds:>7.1f} s")
     if passed < total:
         click.echo(
-            f"{total - passed} references fail here: the machine is too slow or too busy, and right programs of "
-            "models would fail too. Check again with nothing else running; until then code scores are marked"
+            f"{total - passed} references fail here: the machine is too slow or too busy, and right "
+            "programs of models would fail too. Check again with nothing else running; until then code scores are marked"
         )
 
 

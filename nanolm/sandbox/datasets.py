@@ -121,8 +121,8 @@ def of_edition(edition: Edition, benchmarks: Iterable[str] | None = None) -> dic
                 found[name] = Dataset(name=name, suite="evoeval", subset=subset, file=file.local)
             else:
                 raise SandboxError(
-                    f"{slug}: {file.name} is no file of an official evaluator; expected MbppPlus.jsonl[.gz] or "
-                    "EvoEval_<subset>.jsonl[.gz]"
+                    f"{slug}: {file.name} is no file of an official evaluator; expected "
+                    "MbppPlus.jsonl[.gz] or EvoEval_<subset>.jsonl[.gz]"
                 )
     return found
 

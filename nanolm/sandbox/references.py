@@ -97,7 +97,7 @@ def marks(evaluators: Evaluators) -> tuple[str, ...]:
             found.append(f"the references of {name} were not run here (nanolm evaluators check)")
             continue
         if checked.key != prepared.key():
-            found.append(f"the references of {name} were run with other versions (nanolm evaluators check)")
+            found.append(f"the references of {name} were run with other versions")
         elif checked.failed:
             found.append(
                 f"{len(checked.failed)} of {checked.total} references of {name} fail on this machine"

@@ -36,6 +36,9 @@ class Worker:
         self.prepared: Prepared | None = None
         self.restarts = 0
         self.start_seconds = 0.0
+        self.cpu_seconds = 0.0
+        """Of all its checks and of the zygote between them, start-up left out."""
+        self._cpu = 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
         self._rest = b""
@@ -52,6 +55,11 @@ class Worker:
             self.restarts += 1
             why = "no verdict in time" if isinstance(ended, Late) else "the sandbox ended"
             return error(time.monotonic() - start, f"{why}{'; ' + said if said else ''}")
+        self.cpu_seconds += answer["cpu"] - self._cpu
+        self._cpu = answer["cpu"]
+        if answer["last"]:
+            self.stop()
+            self.restarts += 1
         return read(answer)
 
     def stop(self) -> str:
@@ -86,7 +94,7 @@ class Worker:
         )
         self.prepared, self._rest = prepared, b""
         try:
-            self._receive(START_SECONDS)
+            self._cpu = self._receive(START_SECONDS)["cpu"]
         except (Late, Gone):
             raise bubblewrap.explain(self.stop()) from None
         self.start_seconds = time.monotonic() - start
