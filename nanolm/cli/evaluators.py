@@ -137,7 +137,8 @@ def _show(found: list[Any], as_json: bool) -> None:
     if passed < total:
         click.echo(
             f"{total - passed} references fail here: the machine is too slow or too busy, and right "
-            "programs of models would fail too. Check again with nothing else running; until then code scores are marked"
+            "programs of models would fail too. Check again with nothing else running; until then "
+            "code scores are marked"
         )
 
 

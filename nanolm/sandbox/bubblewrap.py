@@ -181,7 +181,7 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a sandbox with pipes to its standard input and output.
 
-    The kernel ends it when the thread that started it ends, so that nothing outlives the main process.
+    It ends when its input does, and when the thread that started it ends: nothing outlives the main process.
     """
     with open("/proc/meminfo", "rb") as file:
         text = file.read()

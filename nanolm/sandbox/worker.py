@@ -80,6 +80,10 @@ class Worker:
         process = self._process
         if process is not None:
             process.kill()
+            if process.stdin:
+                # Process 1 inside ends when its input does; as root, killing bubblewrap alone leaves it.
+                with contextlib.suppress(OSError, ValueError):
+                    process.stdin.close()
 
     def _ensure(self, prepared: Prepared) -> None:
         if self._process is not None and self.prepared == prepared and self._process.poll() is None:
@@ -105,7 +109,7 @@ class Worker:
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):
             raise Gone from None
 
     def _receive(self, seconds: float) -> dict[str, Any]:

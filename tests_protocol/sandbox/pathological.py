@@ -104,9 +104,8 @@ SAMPLES: dict[str, Sample] = {
         ("fail", "timeout"),
     ),
     "folders nobody may enter": Sample(
-        "import posix\na = f'/tmp/{posix.getpid()}'\nposix.mkdir(a)\nposix.mkdir(a + '/b')\nposix.chmod(a, 0)\n"
-        + DEF
-        + MAX,
+        "import posix\na = f'/tmp/{posix.getpid()}'\nposix.mkdir(a)\n"
+        "posix.mkdir(a + '/b')\nposix.chmod(a, 0)\n" + DEF + MAX,
         PASS,
     ),
     "folders without end": Sample(

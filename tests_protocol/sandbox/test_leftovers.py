@@ -107,7 +107,20 @@ def test_equal_data_have_equal_keys(evaluators: Evaluators) -> None:
 
 # Light tasks of every data set: enough to see each suite's own functions, inputs and oracles at work.
 LIGHT = {
-    "mbpp-plus": ("Mbpp/2", "Mbpp/3", "Mbpp/11", "Mbpp/115", "Mbpp/124", "Mbpp/164", "Mbpp/252", "Mbpp/558"),
+    "mbpp-plus": (
+        "Mbpp/2",
+        "Mbpp/3",
+        "Mbpp/11",
+        "Mbpp/63",
+        "Mbpp/106",
+        "Mbpp/222",
+        "Mbpp/250",
+        "Mbpp/252",
+        "Mbpp/558",
+        "Mbpp/581",
+        "Mbpp/644",
+        "Mbpp/753",
+    ),
     "evoeval-difficult": ("EvoEval/0", "EvoEval/10", "EvoEval/32", "EvoEval/50", "EvoEval/99"),
     "evoeval-creative": ("EvoEval/0", "EvoEval/26", "EvoEval/30", "EvoEval/69"),
     "evoeval-subtle": ("EvoEval/0", "EvoEval/32", "EvoEval/50"),
