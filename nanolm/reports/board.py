@@ -1,0 +1,196 @@
+"""Builds the board: one folder of pages that opens from the file system (§8, §9, §10)."""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+from markupsafe import Markup
+
+from nanolm.editions.edition import Edition
+from nanolm.errors import ScoreError
+from nanolm.reports import charts, viewer
+from nanolm.reports.card import card
+from nanolm.reports.folders import RunFolder, one_edition, runs
+from nanolm.reports.gate import Gate, gate
+from nanolm.reports.table import Row, as_csv, as_json, rows
+from nanolm.schema import BenchmarkScore
+from nanolm.scoring.compare import Difference, Usefulness, shown_differences, useful_middle
+
+MEASURES = {
+    "skill": "Skill",
+    "raw": "Raw accuracy",
+    "tokens": "Mean output tokens",
+    "truncated": "Truncated, %",
+    "reasons": "Failure reasons",
+}
+
+
+class Built(NamedTuple):
+    """What was written."""
+
+    page: Path
+    entries: int
+    ranked: int
+    items: int
+    """Items in the viewer."""
+    left_out: tuple[str, ...]
+    """Benchmarks whose items are not in the viewer because they must not be redistributed."""
+
+
+def build(
+    folder: Path, out: Path, edition: Edition, items_of: viewer.ItemsOf, *, private: bool = False
+) -> Built:
+    """Read all runs below `folder` and write the site to `out`.
+
+    Raises `ScoreError` when runs of several editions lie there, or while a sanity check fails; `RecordError`
+    for files that can't be read. Pages of an earlier board in `out` are replaced.
+    """
+    found = runs(folder)
+    name, digest = one_edition(found)
+    if (name, digest) != (edition.name, edition.digest):
+        raise ScoreError(
+            f"the runs in {folder} belong to edition {name} ({digest}), the edition at hand is {edition.name} "
+            f"({edition.digest}). Rescore the runs under it (nanolm rescore --all), or name the edition they have"
+        )
+    checks = gate(folder, found)
+    table = rows(found, checks.checked)
+    order = {row.name: place for place, row in enumerate(table)}
+    found.sort(key=lambda run: order[run.name])
+    _clear(out)
+    hidden = [slug for slug, spec in edition.benchmarks.items() if not spec.redistribute and not private]
+    shown = [slug for slug in edition.benchmarks if slug not in hidden]
+    with_outputs = [run for run in found if run.has_outputs()]
+    counts = viewer.write(out / "data", with_outputs, shown, items_of)
+    _write_site_data(out, edition, table, {slug: n for slug, n in counts.items() if n})
+    _write_pages(out, edition, found, table, checks, private, {slug for slug, n in counts.items() if n})
+    (out / "board.json").write_bytes(as_json(edition, table))
+    (out / "board.csv").write_text(as_csv(edition, table), encoding="utf-8")
+    return Built(
+        page=out / "board.html",
+        entries=len(table),
+        ranked=sum(row.rank is not None for row in table),
+        items=sum(counts.values()),
+        left_out=tuple(hidden),
+    )
+
+
+def _clear(out: Path) -> None:
+    """Remove what an earlier board left; a folder that holds anything else is not touched."""
+    if out.exists() and any(out.iterdir()) and not (out / "board.html").exists():
+        raise ScoreError(f"{out} is not empty and holds no board; name a new or empty folder with -o")
+    for name in ("data", "entries", "cards", "static"):
+        shutil.rmtree(out / name, ignore_errors=True)
+    for name in ("data", "entries", "cards", "static"):
+        (out / name).mkdir(parents=True, exist_ok=True)
+
+
+def _environment() -> jinja2.Environment:
+    templates = resources.files("nanolm.reports") / "templates"
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: (templates / name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _write_pages(
+    out: Path,
+    edition: Edition,
+    found: Sequence[RunFolder],
+    table: Sequence[Row],
+    checks: Gate,
+    private: bool,
+    shown: set[str],
+) -> None:
+    pages, top = _environment(), charts.ceiling(table)
+    differences, middle = _comparisons(edition, found)
+    common = {"edition": edition, "rows": table, "private": private}
+    board = pages.get_template("board.html").render(
+        **common,
+        root="",
+        gate=checks,
+        top=top,
+        measures=MEASURES,
+        lines=_chance_lines(edition, table),
+        strip=lambda row: Markup(charts.interval(row, top)),
+        scatter=Markup(charts.parameters_against_index(table)),
+        reasons=_reasons,
+        differences=differences,
+        middle=middle,
+    )
+    _write(out / "board.html", board)
+    _write(out / "index.html", '<!doctype html><meta http-equiv="refresh" content="0;url=board.html">\n')
+    _write(out / "items.html", pages.get_template("items.html").render(**common, root=""))
+    titles = {slug: spec.title for slug, spec in edition.benchmarks.items()}
+    entry_page = pages.get_template("entry.html")
+    by_name = {run.name: run for run in found}
+    for row in table:
+        markdown = card(edition, row)
+        _write(out / "cards" / f"{row.file_name}.md", markdown)
+        run = by_name[row.name].run
+        page = entry_page.render(
+            **common,
+            root="../",
+            row=row,
+            titles=titles,
+            shown=shown,
+            card=markdown,
+            link=_safe_link(row.score.decoding.get("link")),
+            run=json.dumps(run, indent=1, ensure_ascii=False) if run else "",
+        )
+        _write(out / "entries" / f"{row.file_name}.html", page)
+    for file in (resources.files("nanolm.reports") / "static").iterdir():
+        (out / "static" / file.name).write_bytes(file.read_bytes())
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")  # lone surrogates have no UTF-8
+
+
+def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: Mapping[str, int]) -> None:
+    site = {
+        "chunk": viewer.CHUNK,
+        "benchmarks": {
+            slug: {"title": edition.benchmarks[slug].title, "items": count} for slug, count in counts.items()
+        },
+        "entries": {row.file_name: {"title": row.title} for row in table},
+    }
+    text = json.dumps(site).replace("<", "\\u003c")
+    (out / "data" / "site.js").write_text(f"window.nanolmSite = {text};\n", encoding="ascii")
+
+
+def _comparisons(
+    edition: Edition, found: Sequence[RunFolder]
+) -> tuple[dict[str, dict[str, Difference | None]], list[Usefulness]]:
+    """Pairwise differences and the useful middle, over runs that are complete and have verdicts."""
+    results = {run.name: run.results(edition) for run in found if run.score.complete and run.has_outputs()}
+    results = {name: each for name, each in results.items() if len(each) == len(edition.benchmarks)}
+    if len(results) < 2:
+        return {}, []
+    real = {name: each for name, each in results.items() if name not in ("oracle", "constant", "random")}
+    return shown_differences(edition, results), useful_middle(edition, real) if len(real) > 1 else []
+
+
+def _chance_lines(edition: Edition, table: Sequence[Row]) -> dict[str, BenchmarkScore]:
+    """For each benchmark the line of a complete run, whose chance level and item count stand in the table's head."""
+    found: dict[str, BenchmarkScore] = {}
+    for row in sorted(table, key=lambda row: not row.score.complete):
+        for slug, line in row.score.benchmarks.items():
+            if slug in edition.benchmarks:
+                found.setdefault(slug, line)
+    return found
+
+
+def _reasons(line: BenchmarkScore) -> str:
+    return "\n".join(f"{reason} {count:,}" for reason, count in line.reasons.items()) or "none"
+
+
+def _safe_link(link: Any) -> str:
+    """Only web addresses become links: anything else in an entry file is shown as text."""
+    return link if isinstance(link, str) and link.startswith(("https://", "http://")) else ""

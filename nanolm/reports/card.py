@@ -1,0 +1,71 @@
+"""A Markdown card of an entry's scores, to be put into a model card."""
+
+from nanolm.editions.edition import Edition
+from nanolm.reports.table import Row
+from nanolm.schema import Interval
+
+
+def card(edition: Edition, row: Row) -> str:
+    """§9 as Markdown tables. Says first if the numbers are not published ones."""
+    score = row.score
+    lines = [f"## {_plain(edition.title)}: {_plain(row.title)}", ""]
+    lines += [f"> **{reason}**" for reason in row.reasons]
+    if row.reasons:
+        lines.append("")
+    index = "not computed" if score.index is None else with_interval(score.index, 1.0, 2)
+    raw = "" if score.raw_index is None else f" Raw index {score.raw_index:.2f}."
+    lines += [
+        f"**Index {index}** (0: no better than a no-skill strategy, 100: perfect; 95% interval).{raw}",
+        "",
+        "| Category | Score |",
+        "|---|---:|",
+    ]
+    for category in edition.categories:
+        if category.slug in score.categories:
+            found = with_interval(score.categories[category.slug], 100.0, 1)
+            lines.append(f"| {_plain(category.title)} | {found} |")
+    lines += [
+        "",
+        "| Benchmark | Skill | Raw | Chance | Items | Mean output tokens | Truncated |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for slug, of in score.benchmarks.items():
+        title = edition.benchmarks[slug].title if slug in edition.benchmarks else slug
+        skill = with_interval(Interval(of.skill, of.low, of.high), 100.0, 1)
+        lines.append(
+            f"| {_plain(title)} | {skill} | {100 * of.raw:.1f} | {100 * of.chance:.1f} | {of.items:,} "
+            f"| {of.mean_output_tokens:,.0f} | {100 * of.truncated_share:.1f}% |"
+        )
+    model, decoding = score.model, score.decoding
+    values = ", ".join(f"{name} {value}" for name, value in dict(decoding.get("values", {})).items())
+    source = _plain(str(decoding.get("source", "")))
+    if decoding.get("quote"):
+        source += f': "{_plain(str(decoding["quote"]))}"'
+    if decoding.get("link"):
+        source += f" <{_plain(str(decoding['link']))}>"
+    lines += [
+        "",
+        f"- Model: `{model.get('repo', '')}` at `{model.get('revision', '')}`, mode `{score.mode}`, "
+        f"{int(model.get('parameters') or 0):,} parameters, context {int(model.get('context') or 0):,}, "
+        f"licence {_plain(str(model.get('licence') or 'none stated'))}",
+        f"- Decoding: {_plain(values)} ({source}); {score.samples} sample(s) per item",
+        f"- Engine: {_plain(str(score.engine.get('name', '')))} {_plain(str(score.engine.get('version', '')))}",
+        f"- Edition: {edition.name} {edition.version} (`{score.edition_digest}`)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def with_interval(interval: Interval, scale: float, digits: int) -> str:
+    """`23.1 (21.0 to 25.2)`."""
+    text = f"{scale * interval.value:.{digits}f}"
+    if interval.low is None or interval.high is None:
+        return text
+    return f"{text} ({scale * interval.low:.{digits}f} to {scale * interval.high:.{digits}f})"
+
+
+def _plain(text: str) -> str:
+    """One line of text without characters that Markdown or HTML would act on."""
+    line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for character in "\\`*_[]|":
+        line = line.replace(character, "\\" + character)
+    return line

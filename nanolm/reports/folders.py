@@ -1,0 +1,200 @@
+"""Reads `reports/<edition>/<entry>/`: score.json, run.json, outputs and verdicts, line by line."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zstandard
+
+from nanolm.editions.edition import Edition
+from nanolm.errors import RecordError, ScoreError
+from nanolm.schema import EntryScore, Output, Reason, Verdict
+from nanolm.scoring import BenchmarkResult, Tally
+
+Key = tuple[str, str, int]
+"""Benchmark, item, sample."""
+
+
+class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of verdicts.jsonl: which output, and its verdict."""
+
+    benchmark: str
+    item: str
+    sample: int
+    correct: bool
+    reason: Reason | None = None
+    answer: Any = None
+    rule: str = ""
+    span: tuple[int, int] | None = None
+    detail: str = ""
+
+    @property
+    def key(self) -> Key:
+        """Benchmark, item, sample."""
+        return self.benchmark, self.item, self.sample
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict by itself."""
+        return Verdict(
+            correct=self.correct,
+            reason=self.reason,
+            answer=self.answer,
+            rule=self.rule,
+            span=self.span,
+            detail=self.detail,
+        )
+
+
+class RunFolder:
+    """One entry's run. Raises `RecordError` for files that can't be read, naming file and line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.score = _read_json(path / "score.json", EntryScore)
+        run = path / "run.json"
+        self.run: dict[str, Any] = _read_json(run, dict) if run.exists() else {}
+
+    @property
+    def name(self) -> str:
+        """The entry's name."""
+        return self.score.entry
+
+    @property
+    def file_name(self) -> str:
+        """The name as part of a file name or address."""
+        return re.sub(r"[^A-Za-z0-9._-]", "_", self.name)
+
+    @property
+    def superseded_by(self) -> str | None:
+        """The entry that replaces this one, as run.json or its entry says."""
+        return self._of_entry("superseded_by", None)
+
+    @property
+    def title(self) -> str:
+        """The entry's title, or else its name."""
+        return str(self._of_entry("title", "") or self.name)
+
+    @property
+    def closer(self) -> str:
+        """What ends a reasoning block, for folding it (§6.1)."""
+        reasoning = self._of_entry("reasoning", None)
+        found = reasoning.get("closer") if isinstance(reasoning, dict) else None
+        return str(found or "</think>")
+
+    def _of_entry(self, field: str, default: Any) -> Any:
+        entry = self.run.get("entry")
+        if isinstance(entry, dict) and entry.get(field) is not None:
+            return entry[field]
+        return self.run.get(field, default)
+
+    def has_outputs(self) -> bool:
+        """Whether there is a record to show."""
+        return _find(self.path, "outputs") is not None and _find(self.path, "verdicts") is not None
+
+    def outputs(self) -> Iterator[Output]:
+        """Every recorded output, as it was written."""
+        return _lines(self.path, "outputs", Output)
+
+    def verdicts(self) -> Iterator[VerdictLine]:
+        """Every verdict."""
+        return _lines(self.path, "verdicts", VerdictLine)
+
+    def results(self, edition: Edition) -> dict[str, BenchmarkResult]:
+        """What scoring starts from, by benchmark: read from the verdicts and score.json's chance levels."""
+        lines = {line.key: line for line in self.verdicts()}
+        items: dict[str, dict[str, None]] = {}
+        for benchmark, item, _ in lines:
+            items.setdefault(benchmark, {})[item] = None
+        tallies = {}
+        for slug, ids in items.items():
+            line = self.score.benchmarks.get(slug)
+            if slug not in edition.benchmarks or line is None:
+                raise ScoreError(
+                    f"{self.path}: verdicts on benchmark {slug!r}, which edition {edition.name} or score.json "
+                    "does not have; expected both from one run. Run `nanolm rescore` on this entry"
+                )
+            spec = edition.benchmarks[slug]
+            tallies[slug] = Tally(spec, line.chance, line.chance_rule, list(ids), self.score.samples)
+        for (benchmark, item, sample), verdict in lines.items():
+            tallies[benchmark].add(item, sample, verdict.verdict, 0)
+        return {slug: tallies[slug].result() for slug in edition.benchmarks if slug in tallies}
+
+
+def runs(folder: Path) -> list[RunFolder]:
+    """All runs with a score.json below `reports/<edition>`, by name. Raises `RecordError` if there is none."""
+    found = [RunFolder(path.parent) for path in sorted(folder.glob("*/score.json"))]
+    if not found:
+        raise RecordError(
+            f"no run in {folder}: expected {folder}/<entry>/score.json; "
+            "run `pytest tests_benchmarks --entry=NAME` first, or name the folder of an edition's reports"
+        )
+    return found
+
+
+def one_edition(found: list[RunFolder]) -> tuple[str, str]:
+    """Name and digest of the edition that all runs belong to (§10). Raises `ScoreError` if they differ."""
+    editions: dict[tuple[str, str], list[str]] = {}
+    for run in found:
+        editions.setdefault((run.score.edition, run.score.edition_digest), []).append(run.name)
+    if len(editions) > 1:
+        lines = "; ".join(f"{name} ({digest}): {', '.join(runs)}" for (name, digest), runs in editions.items())
+        raise ScoreError(
+            f"these runs belong to different editions, and numbers are comparable only within one: {lines}. "
+            "Rescore all of them under one edition (nanolm rescore --all --edition NAME)"
+        )
+    return next(iter(editions))
+
+
+def _read_json(path: Path, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise RecordError(
+            f"{path} can't be read: {error}; expected the file a run writes. Run `nanolm rescore` on this entry"
+        ) from error
+
+
+def _find(folder: Path, stem: str) -> Path | None:
+    for name in (f"{stem}.jsonl.zst", f"{stem}.jsonl"):
+        if (folder / name).exists():
+            return folder / name
+    return None
+
+
+def _lines(folder: Path, stem: str, kind: Any) -> Iterator[Any]:
+    path = _find(folder, stem)
+    if path is None:
+        raise RecordError(f"{folder} has no {stem}.jsonl or {stem}.jsonl.zst; run or rescore the entry first")
+    decoder = msgspec.json.Decoder(kind)
+    with path.open("rb") as file:
+        source: Any = file
+        if path.suffix == ".zst":
+            source = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+        for number, line in enumerate(_split(source), start=1):
+            try:
+                yield decoder.decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                yield _second_reading(path, number, line, kind, error)
+
+
+def _second_reading(path: Path, number: int, line: bytes, kind: Any, error: Exception) -> Any:
+    """Lone surrogates: Python's own reader takes them, the fast one does not."""
+    try:
+        return msgspec.convert(json.loads(line), kind)
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        raise RecordError(
+            f"{path}, line {number} can't be read: {error}; expected one JSON object of a run. "
+            "Start the run again (it heals its record) or rescore the entry"
+        ) from error
+
+
+def _split(source: Any) -> Iterator[bytes]:
+    """Lines without their line break. A last line that was not written to its end is left out."""
+    rest = b""
+    while block := source.read(1 << 20):
+        *whole, rest = (rest + block).split(b"\n") if b"\n" in block else [rest + block]
+        yield from (line for line in whole if line)
