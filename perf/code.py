@@ -67,7 +67,7 @@ def main() -> None:
     with Evaluators(datasets, cache_folder(), workers=arguments.workers) as evaluators:
         ours = our_run(evaluators)
         starts = {
-            name: round(check_start(evaluators.locate(name)), 3)
+            name: tuple(round(seconds, 3) for seconds in check_start(evaluators.locate(name)))
             for name in evaluators.datasets
             if evaluators.locate(name).ready()
         }
@@ -90,7 +90,10 @@ def main() -> None:
             f"{1000 * row['cpu_per_sample']:.1f} ms of CPU a sample"
         )
     print(f"CPU a sample, ours to official: {report['cpu_ratio']} (at most 1.15)")
-    print("start-up: " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in starts.items()))
+    print(
+        "start-up: "
+        + ", ".join(f"{name} {wall:.2f} s ({cpu:.2f} s CPU)" for name, (wall, cpu) in starts.items())
+    )
     print(f"load {report['load']}, {arguments.workers} workers")
 
 

@@ -160,11 +160,11 @@ def error(seconds: float, note: str) -> Run:
     return Run(base="error", plus=None, seconds=round(seconds, 4), note=note)
 
 
-def check_start(prepared: Prepared) -> float:
-    """Start a sandbox with the data set's zygote and end it; seconds until it was ready."""
+def check_start(prepared: Prepared) -> tuple[float, float]:
+    """Start a sandbox with the data set's zygote and end it; wall and CPU seconds until it was ready."""
     worker = Worker(63)
     try:
         worker._ensure(prepared)
-        return worker.start_seconds
+        return worker.start_seconds, worker._cpu
     finally:
         worker.stop()

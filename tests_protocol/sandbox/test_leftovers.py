@@ -92,9 +92,10 @@ def test_the_references_of_the_mini_edition_pass(evaluators: Evaluators) -> None
 
 
 def test_a_worker_starts_within_two_seconds(evaluators: Evaluators) -> None:
-    """At its best of three: a busy machine is not what is asked about."""
+    """In CPU time: a busy machine is not what is asked about."""
     for name in evaluators.datasets:
-        assert min(check_start(evaluators.prepare(name)) for _ in range(3)) < 2.0
+        wall, cpu = check_start(evaluators.prepare(name))
+        assert 0 < cpu < 2.0, f"{wall:.2f} s of wall time"
 
 
 def test_equal_data_have_equal_keys(evaluators: Evaluators) -> None:
