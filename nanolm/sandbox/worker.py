@@ -9,6 +9,8 @@ import tempfile
 import time
 from typing import IO, Any
 
+import msgspec
+
 from nanolm.sandbox import bubblewrap
 from nanolm.sandbox.bubblewrap import Mount
 from nanolm.sandbox.program import Run, Status
@@ -36,8 +38,6 @@ class Worker:
         self.prepared: Prepared | None = None
         self.restarts = 0
         self.start_seconds = 0.0
-        self.cpu_seconds = 0.0
-        """Of all its checks and of the zygote between them, start-up left out."""
         self._cpu = 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
@@ -55,12 +55,11 @@ class Worker:
             self.restarts += 1
             why = "no verdict in time" if isinstance(ended, Late) else "the sandbox ended"
             return error(time.monotonic() - start, f"{why}{'; ' + said if said else ''}")
-        self.cpu_seconds += answer["cpu"] - self._cpu
-        self._cpu = answer["cpu"]
+        cpu, self._cpu = answer["cpu"] - self._cpu, answer["cpu"]
         if answer["last"]:
             self.stop()
             self.restarts += 1
-        return read(answer)
+        return msgspec.structs.replace(read(answer), cpu=round(cpu, 4))
 
     def stop(self) -> str:
         """End the sandbox and all in it; returns the end of what it wrote to standard error."""
