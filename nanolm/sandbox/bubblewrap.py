@@ -111,7 +111,7 @@ def command(inside: Sequence[str], mounts: Sequence[Mount], *, user: int, meminf
     line += ["--perms", "0444", "--ro-bind-data", str(meminfo), "/proc/meminfo"]
     for mount in mounts:
         line += [*parents(mount.place), "--ro-bind", str(mount.source), mount.place]
-    line += ["--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
+    line += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
     for name, value in ENVIRONMENT.items():
         line += ["--setenv", name, value]
     line += ["--", "/usr/bin/prlimit", f"--nproc={PROCESSES}", f"--fsize={FILE_BYTES}"]
