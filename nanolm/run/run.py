@@ -39,7 +39,7 @@ class Run:
         self._open_engine = open_engine
         self.engine: Engine | None = None
         self.missing: list[Key] = []
-        self.total = 0
+        self.keys: list[Key] = []
         """Outputs asked for, recorded ones included."""
         self.error = ""
         """Why generation ended early; empty when it did not."""
@@ -50,14 +50,19 @@ class Run:
         self._stopping = False
         self._thread: threading.Thread | None = None
 
+    @property
+    def total(self) -> int:
+        """How many outputs are asked for, recorded ones included."""
+        return len(self.keys)
+
     def prepare(self, selection: Selection) -> None:
         """Find out what is missing. `RecordError` when the record was made under other conditions."""
         missing = []
         for slug in self.suite.generation_order(selection):
             for item in selection[slug]:
                 for sample in range(self.entry.samples):
-                    self.total += 1
                     key = (slug, item, sample)
+                    self.keys.append(key)
                     if not self.record.has(key):
                         missing.append(key)
                     elif differs := self._differences(key):
