@@ -87,6 +87,7 @@ class BenchmarkSession:
         self.collected = Collected(self.suite)
         self.finish: Finish | None = None
         self.checking = Checking()
+        self._session: pytest.Session | None = None
         self._judge: Judge | None = None
         self._followed: Followed | None = None
         if self.controller:
@@ -300,7 +301,13 @@ class BenchmarkSession:
 
         return Shares(config, log, self._all_collected)
 
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Kept for the controller, whose session hears of one worker's tests only."""
+        self._session = session
+
     def _all_collected(self, tests: list[str]) -> None:
+        if self._session is not None:
+            self._session.testscollected = len(tests)
         refs = [ref for test in tests if (ref := self._ref_of(test)) is not None]
         if refs and self.run is not None:
             self._start(refs)
