@@ -128,7 +128,7 @@ class Run:
         if self.engine is not None:
             self.engine.close()
         if self._thread is not None and self._thread.is_alive():
-            self._thread.join(timeout=20)
+            self._thread.join(timeout=5)
         self._end()
 
     def close(self) -> None:
