@@ -141,7 +141,8 @@ class Run:
     def _generate(self) -> None:
         try:
             engine = self.engine = self._open_engine()
-            for generation in engine.generate(list(self._requests(engine))):
+            requests = list(self._requests(engine))
+            for generation in engine.generate(requests):
                 if self._stopping:
                     break
                 self._keep(engine, generation)
@@ -152,6 +153,8 @@ class Run:
             if not self._stopping:
                 self.error = f"the engine failed: {type(error).__name__}: {error}"
         finally:
+            if self.entry.artefact == "synthetic" and self.engine is not None:
+                self.engine.close()
             self._end()
 
     def _requests(self, engine: Engine) -> Iterator[Request]:
