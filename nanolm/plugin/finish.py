@@ -41,6 +41,8 @@ class Collected:
         self.selection: Selection = {}
         self.rows: dict[tuple[str, str], Row] = {}
         self.invalid: list[Row] = []
+        self.without_data: dict[str, str] = {}
+        """Benchmarks that could not be run for want of data, and what to do."""
 
     def add(self, report: pytest.TestReport, status: str) -> None:
         """Keep a report's numbers; the report itself is not kept."""
@@ -124,16 +126,25 @@ class Finish:
         valid = measured and not collected.invalid
         if not measured:
             left = sum(len(items) for items in collected.selection.values()) - len(collected.rows)
-            self.problems.append(f"{left:,} of the items asked for were not run to their end")
+            recorded = sum(run.record.has(key) for key in run.keys)
+            self.problems.append(
+                f"ended early: {left:,} of {left + len(collected.rows):,} items were not judged;"
+                f" {recorded:,} of {run.total:,} outputs are recorded"
+            )
         if collected.invalid:
             self.problems.append(
                 f"{len(collected.invalid):,} items were not measured: {collected.invalid[0].text[:300]}"
             )
-        if run.error and not collected.invalid:
+        if run.error and measured and not collected.invalid:
             self.problems.append(run.error)
+        if not any("::" in argument for argument in self.config.args) and not self.config.getoption(
+            "keyword"
+        ):
+            self.problems += [f"{slug}: {why}" for slug, why in collected.without_data.items()]
         because = self._not_publishable(whole, valid, run)
         try:
-            self.score = self._score(run, whole and valid, because)
+            # a run that ended early has no score: what it did not get to is not wrong
+            self.score = self._score(run, whole and valid, because) if measured else None
             if self.score is not None:
                 self.problems += [p for condition in self.gate if (p := condition.problem(self.score))]
                 self.files.append(score_file.write(self.folder, self.score))

@@ -25,6 +25,9 @@ class Runner:
         self._values = values
         self._known = frozenset(values) | {"request", "pytestconfig"}
         self._ordinary = any(config.getoption(name, False) for name in _ORDINARY)
+        # a second report an item takes a kilobyte; pytest's own JUnit writer reads properties from it only
+        own_xml = bool(config.getoption("xmlpath", None))
+        self._phases: tuple[Any, ...] = ("call", "teardown") if own_xml else ("call",)
         self._can: dict[Any, bool] = {}
         self._lines: dict[Any, tuple[str, int | None]] = {}
 
@@ -64,8 +67,7 @@ class Runner:
         if result is not None and result.valid:
             status = "right" if outcome == "passed" else "wrong"
         log = item.ihook.pytest_runtest_logreport
-        phases: tuple[Any, ...] = ("call", "teardown")
-        for when in phases:
+        for when in self._phases:
             called = when == "call"
             if outcome == "skipped" and called and isinstance(longrepr, str):
                 longrepr = (location[0], location[1] or 0, longrepr)

@@ -15,7 +15,7 @@ from nanolm import editions, entries
 from nanolm.engines import NAMES as ENGINES
 from nanolm.engines import Engine, open_engine
 from nanolm.entries import Entry
-from nanolm.errors import NanoLMError, UsageError, unknown
+from nanolm.errors import NanoLMError, SourceError, UsageError, unknown
 from nanolm.plugin.checker import Checking, connect_checking, open_checking
 from nanolm.plugin.finish import Collected, Finish
 from nanolm.plugin.judging import Desk, ItemResult
@@ -87,6 +87,7 @@ class BenchmarkSession:
         self.collected = Collected(self.suite)
         self.finish: Finish | None = None
         self.checking = Checking()
+        self._session: pytest.Session | None = None
         self._judge: Judge | None = None
         self._followed: Followed | None = None
         if self.controller:
@@ -132,17 +133,25 @@ class BenchmarkSession:
         if "recorded" not in metafunc.fixturenames:
             return
         specs = self.suite.of_module(metafunc.function.__name__.removeprefix("test_"))
-        try:
-            refs = [(spec.slug, item) for spec in specs for item in self.suite.ids(spec.slug)]
-        except NanoLMError as error:
-            raise pytest.Collector.CollectError(str(error)) from None
+        refs: list[Ref] = []
+        for spec in specs:
+            try:
+                refs += [(spec.slug, item) for item in self.suite.ids(spec.slug)]
+            except SourceError as error:  # the others can be run; this one is told in the summary
+                self.collected.without_data[spec.slug] = str(error)
+            except NanoLMError as error:
+                raise pytest.Collector.CollectError(str(error)) from None
         # two benchmarks of one module in an edition: the ids say which is which
         ids = [item if len(specs) == 1 else f"{slug}:{item}" for slug, item in refs]
         metafunc.parametrize("item", refs, ids=ids, indirect=True)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """A worker keeps its own share."""
+        """Without the placeholders of benchmarks that have no data; a worker keeps its own share."""
+        if self.collected.without_data:
+            items[:] = [
+                one for one in items if _ref(one) or "recorded" not in getattr(one, "fixturenames", ())
+            ]
         if self.worker is not None and "nanolm_share" in self.worker:
             share, shares = self.worker["nanolm_share"]
             items[:] = items[share::shares]
@@ -263,7 +272,7 @@ class BenchmarkSession:
             return None if status is None else ("", "", "")
         loud = config.getoption("verbose") > 0
         if status == "invalid":
-            return "failed", "", "NOT MEASURED" if loud else ""
+            return "not measured", "", "NOT MEASURED" if loud else ""
         category = "passed" if status == "right" else "wrong"
         return category, "", category.upper() if loud else ""
 
@@ -281,6 +290,7 @@ class BenchmarkSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
         """A worker that died leaves its share to the one in its place."""
+        self.collected.without_data |= getattr(node, "workeroutput", {}).get("nanolm_without_data", {})
         if error:
             self.shares.take_back(node.gateway.id)
 
@@ -291,7 +301,13 @@ class BenchmarkSession:
 
         return Shares(config, log, self._all_collected)
 
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Kept for the controller, whose session hears of one worker's tests only."""
+        self._session = session
+
     def _all_collected(self, tests: list[str]) -> None:
+        if self._session is not None:
+            self._session.testscollected = len(tests)
         refs = [ref for test in tests if (ref := self._ref_of(test)) is not None]
         if refs and self.run is not None:
             self._start(refs)
@@ -315,6 +331,9 @@ class BenchmarkSession:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Scores, files, exit status."""
+        if self.worker is not None:
+            output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
+            output["nanolm_without_data"] = self.collected.without_data
         if self.progress is not None:
             self.progress.stop()
         if self.run is not None and self.finish is not None and self.collected.selection:

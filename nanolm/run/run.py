@@ -39,7 +39,7 @@ class Run:
         self._open_engine = open_engine
         self.engine: Engine | None = None
         self.missing: list[Key] = []
-        self.total = 0
+        self.keys: list[Key] = []
         """Outputs asked for, recorded ones included."""
         self.error = ""
         """Why generation ended early; empty when it did not."""
@@ -50,14 +50,19 @@ class Run:
         self._stopping = False
         self._thread: threading.Thread | None = None
 
+    @property
+    def total(self) -> int:
+        """How many outputs are asked for, recorded ones included."""
+        return len(self.keys)
+
     def prepare(self, selection: Selection) -> None:
         """Find out what is missing. `RecordError` when the record was made under other conditions."""
         missing = []
         for slug in self.suite.generation_order(selection):
             for item in selection[slug]:
                 for sample in range(self.entry.samples):
-                    self.total += 1
                     key = (slug, item, sample)
+                    self.keys.append(key)
                     if not self.record.has(key):
                         missing.append(key)
                     elif differs := self._differences(key):
@@ -123,7 +128,7 @@ class Run:
         if self.engine is not None:
             self.engine.close()
         if self._thread is not None and self._thread.is_alive():
-            self._thread.join(timeout=20)
+            self._thread.join(timeout=5)
         self._end()
 
     def close(self) -> None:
@@ -136,7 +141,8 @@ class Run:
     def _generate(self) -> None:
         try:
             engine = self.engine = self._open_engine()
-            for generation in engine.generate(list(self._requests(engine))):
+            requests = list(self._requests(engine))
+            for generation in engine.generate(requests):
                 if self._stopping:
                     break
                 self._keep(engine, generation)
@@ -147,6 +153,8 @@ class Run:
             if not self._stopping:
                 self.error = f"the engine failed: {type(error).__name__}: {error}"
         finally:
+            if self.entry.artefact == "synthetic" and self.engine is not None:
+                self.engine.close()
             self._end()
 
     def _requests(self, engine: Engine) -> Iterator[Request]:

@@ -1,5 +1,6 @@
 """An edition's items as a run needs them: ids at once, texts when they are asked for."""
 
+import threading
 from collections.abc import Iterable
 
 from nanolm.benchmarks.chance import chance
@@ -11,6 +12,8 @@ from nanolm.schema import Item, Prompt
 Selection = dict[str, tuple[str, ...]]
 """Benchmark slug to the ids of the items asked for, both in the edition's order."""
 
+_KEPT = 3
+"""Benchmarks whose texts stay in memory: tests and requests come benchmark by benchmark."""
 _LATE_VERDICTS = {"code": 0, "math_expression": 1}
 
 
@@ -21,8 +24,8 @@ class Suite:
         self.edition = edition
         self.limit = limit
         self._ids: dict[str, tuple[str, ...]] = {}
-        self._sets: dict[str, ItemSet] = {}
-        self._places: dict[str, dict[str, int]] = {}
+        self._sets: dict[str, tuple[ItemSet, dict[str, int]]] = {}
+        self._mutex = threading.Lock()
 
     def of_module(self, module: str) -> list[BenchmarkSpec]:
         """The edition's benchmarks that a benchmark module makes."""
@@ -36,10 +39,19 @@ class Suite:
 
     def whole(self, slug: str) -> ItemSet:
         """All items, whatever the limit."""
-        if slug not in self._sets:
-            found = self._sets[slug] = load_items(self.edition, slug)
-            self._places[slug] = {name: place for place, name in enumerate(found.ids)}
-        return self._sets[slug]
+        return self._loaded(slug)[0]
+
+    def _loaded(self, slug: str) -> tuple[ItemSet, dict[str, int]]:
+        """From memory, where the last few benchmarks stay; reading one again takes under 0.1 s."""
+        with self._mutex:
+            known = self._sets.pop(slug, None)
+            if known is None:
+                found = load_items(self.edition, slug)
+                known = found, {name: place for place, name in enumerate(found.ids)}
+                while len(self._sets) >= _KEPT:
+                    del self._sets[next(iter(self._sets))]
+            self._sets[slug] = known
+            return known
 
     def items(self, slug: str) -> tuple[Item, ...]:
         """All items, whatever the limit: the best constant answer is one over all of them."""
@@ -47,18 +59,13 @@ class Suite:
 
     def item(self, slug: str, item: str) -> Item:
         """One item. KeyError when the benchmark has none of this id."""
-        found = self.whole(slug)
-        return found.items[self._places[slug][item]]
+        found, places = self._loaded(slug)
+        return found.items[places[item]]
 
     def prompt(self, slug: str, item: str) -> Prompt:
         """One item's user message."""
-        found = self.whole(slug)
-        return found.prompts[self._places[slug][item]]
-
-    def forget(self, slug: str) -> None:
-        """Give up a benchmark's texts; they are read again when needed."""
-        self._sets.pop(slug, None)
-        self._places.pop(slug, None)
+        found, places = self._loaded(slug)
+        return found.prompts[places[item]]
 
     def in_order(self, wanted: Iterable[tuple[str, str]]) -> Selection:
         """Pairs of benchmark and item, in the edition's order."""
