@@ -10,7 +10,7 @@ import msgspec
 import zstandard
 
 from nanolm.editions.edition import Edition
-from nanolm.errors import RecordError, ScoreError
+from nanolm.errors import RecordError, ScoreError, UsageError
 from nanolm.schema import EntryScore, Output, Reason, Verdict
 from nanolm.scoring import BenchmarkResult, Tally
 
@@ -54,7 +54,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.score = _read_json(path / "score.json", EntryScore)
+        self.score: EntryScore = _read_json(path / "score.json", EntryScore)
         run = path / "run.json"
         self.run: dict[str, Any] = _read_json(run, dict) if run.exists() else {}
 
@@ -71,7 +71,8 @@ class RunFolder:
     @property
     def superseded_by(self) -> str | None:
         """The entry that replaces this one, as run.json or its entry says."""
-        return self._of_entry("superseded_by", None)
+        found = self._of_entry("superseded_by", None)
+        return str(found) if found else None
 
     @property
     def title(self) -> str:
@@ -122,6 +123,17 @@ class RunFolder:
         for (benchmark, item, sample), verdict in lines.items():
             tallies[benchmark].add(item, sample, verdict.verdict, 0)
         return {slug: tallies[slug].result() for slug in edition.benchmarks if slug in tallies}
+
+
+def edition_folder(folder: Path | None, reports: Path = Path("reports")) -> Path:
+    """The folder of one edition's runs: as given, or the only one below `reports`. Raises `UsageError`."""
+    if folder is not None:
+        return folder
+    found = sorted({path.parent.parent for path in reports.glob("*/*/score.json")})
+    if len(found) != 1:
+        names = ", ".join(map(str, found)) or f"no run below {reports}/"
+        raise UsageError(f"which edition's runs? Name one folder, e.g. reports/nano-lm-v1; found: {names}")
+    return found[0]
 
 
 def runs(folder: Path) -> list[RunFolder]:

@@ -64,9 +64,15 @@ def _distribution(chances: Sequence[float]) -> npt.NDArray[np.float64]:
 
 def _binomial(n: int, p: float) -> npt.NDArray[np.float64]:
     if p in (0.0, 1.0):
-        return np.eye(1, n + 1, 0 if p == 0.0 else n)[0]
+        certain = np.zeros(n + 1)
+        certain[0 if p == 0.0 else n] = 1.0
+        return certain
     log = [
-        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p) + (n - k) * math.log1p(-p)
+        math.lgamma(n + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(n - k + 1)
+        + k * math.log(p)
+        + (n - k) * math.log1p(-p)
         for k in range(n + 1)
     ]
     found = np.exp(np.array(log))
@@ -79,12 +85,14 @@ def random_raw(chances: Sequence[float]) -> Expected:
     return Expected(sum(chances) / n, math.sqrt(sum(p * (1 - p) for p in chances)) / n)
 
 
-def random_index(edition: Edition, chances: Mapping[str, Sequence[float]], levels: Mapping[str, float]) -> Expected:
+def random_index(
+    edition: Edition, chances: Mapping[str, Sequence[float]], levels: Mapping[str, float]
+) -> Expected:
     """Index of uniform guessing, from the exact distribution of right guesses on each benchmark.
 
     `chances`: by benchmark, each item's chance of a right guess; `levels`: chance levels. The clip at 0 makes
-    the expectation positive although no skill is there. Benchmarks are independent, so means and variances add
-    up with the weights of §8. Raises `ScoreError` while a benchmark of the edition is missing.
+    the expectation positive although no skill is there. Benchmarks are independent, so means and
+    variances add up with the weights of §8. Raises `ScoreError` while a benchmark of the edition is missing.
     """
     means: dict[str, float] = {}
     deviations: dict[str, float] = {}

@@ -85,6 +85,13 @@ function dots(letters) {
   return box;
 }
 
+function oneDot(entry, letters) { // all samples of an entry in one
+  const kind = mixed(letters) ? "mixed" : NAMES[letters[0]];
+  const dot = element("i", "dot " + kind);
+  dot.title = `${site.entries[entry].title}: ${[...letters].map((letter) => NAMES[letter]).join(", ")}`;
+  return dot;
+}
+
 // ---- filters ---------------------------------------------------------------------------------------------------
 const all = (letters, letter) => letters.length > 0 && [...letters].every((one) => one === letter);
 const mixed = (letters) => letters.includes("c") && [...letters].some((one) => one !== "c");
@@ -171,7 +178,8 @@ function drawList() {
     const head = element("span", "row-head");
     head.append(element("b", "", index.ids[position]));
     const verdicts = element("span", "row-dots");
-    for (const entry of entries) verdicts.append(dots(index.verdicts[entry][position]));
+    if (entries.length === 1) verdicts.append(dots(index.verdicts[entries[0]][position]));
+    else for (const entry of entries) verdicts.append(oneDot(entry, index.verdicts[entry][position]));
     head.append(verdicts);
     row.append(head, element("span", "snippet", index.snippets[position]));
     rows.push(row);
