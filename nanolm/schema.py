@@ -56,6 +56,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """code: which evaluator data set holds the task, e.g. `mbpp-plus` or `evoeval-difficult`."""
     task: str = ""
     """code: the evaluator's task id, e.g. `Mbpp/2` or `EvoEval/12`."""
+    reference: str = ""
+    """code: the source's own solution, for the oracle entry only; never in a prompt."""
     group: str = ""
     """Subject, variant or subset, where the source has one."""
     source: str = ""

@@ -29,8 +29,9 @@ COLONS: Final = ":：﹕︓∶"
 OUTER: Final = QUOTES + BRACKETS + STOPS + MARKDOWN
 """Outer punctuation and Markdown. Signs that can be content (`-`, `+`, `$`, `%`, `\\`) are not in it."""
 
-ANSWER: Final = r"(?<![A-Za-z0-9])[Aa][Nn][Ss][Ww][Ee][Rr]"
-"""The word, in any case, that touches no letter or digit on its left."""
+ANSWER: Final = r"[Aa][Nn][Ss][Ww][Ee][Rr](?<![A-Za-z0-9][\s\S]{6})"
+"""The word, in any case, that touches no letter or digit on its left. It is looked for by its first
+letter, and only then looked behind, which is several times as fast."""
 # Between the word and its colon: Markdown and blanks (`**Answer** :`) and a closing tag, but no quote:
 # `{"answer": "C"}` is no answer line.
 ANSWER_COLON: Final = rf"{ANSWER}(?:[{re.escape(BLANK)}*_]|</[A-Za-z][A-Za-z0-9]{{0,15}}>)*+[{COLONS}]"

@@ -1,12 +1,25 @@
 """Unofficial entries: everything derived from a model's own artefacts, with the reason for each value."""
 
+import hashlib
 from pathlib import Path
+from typing import Any
 
 from nanolm.editions.edition import Edition
+from nanolm.entries import artefacts, decoding, eligibility, gguf, stops, tokens
+from nanolm.entries import mode as modes_of
+from nanolm.entries.artefacts import Artefacts, Folder
 from nanolm.entries.entry import Entry, Mode
+from nanolm.entries.entry_file import complete
+from nanolm.entries.parameters import Audit, audit
+from nanolm.entries.renderer import gguf_template
+from nanolm.entries.template import ChatTemplate
+from nanolm.entries.weights import sha256
 from nanolm.errors import EntryError
 
 UNOFFICIAL = "an unofficial entry, derived from its own artefacts: it is no entry of the edition"
+
+_CONTEXT = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
+_DECIDES = (".json", ".jinja", ".model", ".txt", ".tiktoken")
 
 
 def slug(text: str) -> str:
@@ -16,12 +29,217 @@ def slug(text: str) -> str:
 
 
 def from_folder(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
-    raise EntryError("not built yet")
+    """The entry of a transformers folder; its revision is a digest of its files.
+
+    Raises `EntryError` when a part is missing or can't be read.
+    """
+    whole = path.resolve()
+    return from_artefacts(Folder(whole, str(path)), whole.name, mode, edition)
 
 
 def from_hub(repo: str, revision: str | None, mode: Mode | None, edition: Edition | None) -> Entry:
-    raise EntryError("not built yet")
+    """The entry of a hub repository at a revision, pinned to its commit. Reads headers, no weights."""
+    from nanolm.entries import hub
+
+    return from_artefacts(hub.repository(repo, revision), repo.rpartition("/")[2], mode, edition)
+
+
+def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edition | None) -> Entry:
+    """The entry of a folder or repository, named `name`, with `-think` or `-no-think` when hybrid."""
+    _refuse_adapter(source)
+    template_file = artefacts.template_text(source).file
+    count = audit(source)
+    if count.packed:
+        raise EntryError(
+            f"{source.where} can't be counted: {count.packed} (§2); take the unquantised weights"
+        )
+    tokenizer = tokens.load(source)
+    template = tokens.template(source, tokenizer)
+    modes, chosen = _mode(template, mode, source.where)
+    config = artefacts.table(source, "config.json") or {}
+    context, context_why = _context(config, source.where)
+    settings, settings_why, advice = decoding.decide(source)
+    ends = _stops(source, config, tokenizer, template)
+    bos = tokens.adds_bos(tokenizer) and not _begins_with_bos(tokenizer, template, modes.arguments(chosen))
+    local = isinstance(source, Folder)
+    entry = Entry(
+        name=slug(name) + (f"-{chosen}" if modes.switch else ""),
+        title=name,
+        artefact="transformers",
+        repo="" if local else source.reference,
+        revision=source.revision or _content(source, count),
+        path=source.reference if local else "",
+        mode=chosen,
+        template_arguments=modes.arguments(chosen),
+        parameters=count.parameters,
+        context=context,
+        licence=eligibility.licence(source),
+        template_sha256=template.sha256,
+        add_bos=bos,
+        stop_ids=ends.ids,
+        end_markers=ends.markers,
+        reasoning=modes_of.reasoning(template, modes, chosen),
+        decoding=settings,
+        not_publishable_because=(UNOFFICIAL,),
+        reasons={
+            "parameters": f"{count.tensors} tensors, {count.header_total:,} elements; {_left_out(count)}",
+            "context": context_why,
+            "mode": _mode_why(modes, mode),
+            "template_sha256": f"from {template_file}",
+            "decoding": settings_why,
+            "stop_ids": ends.why,
+            "add_bos": _bos_why(bos, tokenizer),
+        },
+        warnings=_warnings(*count.notes, *ends.warnings, advice, tokens.disagreement(tokenizer, source)),
+    )
+    return complete(entry, edition)
 
 
 def from_gguf(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
-    raise EntryError("not built yet")
+    """The entry of a GGUF file; its revision is the file's SHA-256."""
+    file = gguf.read(path)
+    template = gguf_template(file, path)
+    modes, chosen = _mode(template, mode, str(path))
+    if not file.context:
+        raise EntryError(f"{path} names no context length; expected {file.architecture}.context_length")
+    ends = stops.find(
+        {f"tokenizer.ggml.{role}_token_id": file.token_id(role) for role in ("eos", "eot", "eom")},
+        file.added_tokens(),
+        lambda token: file.tokens[token] if token < len(file.tokens) else None,
+        modes_of.end_of_turn(template),
+    )
+    if not ends.ids:
+        raise EntryError(
+            f"{path} names no end of sequence (tokenizer.ggml.eos_token_id); nothing would stop it"
+        )
+    text = template.user(modes_of.PROBE, modes.arguments(chosen))
+    begins = text.startswith(file.special_tokens().get("bos_token", "\0"))
+    quantised = f"its weights are quantised ({file.quantisation}); the protocol asks for bfloat16 (§5)"
+    entry = Entry(
+        name=slug(path.stem) + (f"-{chosen}" if modes.switch else ""),
+        title=str(file.metadata.get("general.name") or path.stem),
+        artefact="gguf",
+        revision=sha256(path),
+        path=str(path.resolve()),
+        mode=chosen,
+        template_arguments=modes.arguments(chosen),
+        parameters=file.parameters,
+        context=file.context,
+        licence=str(file.metadata.get("general.license", "")),
+        template_sha256=template.sha256,
+        add_bos=file.adds_bos and not begins,
+        stop_ids=ends.ids,
+        end_markers=ends.markers,
+        reasoning=modes_of.reasoning(template, modes, chosen),
+        decoding=decoding.greedy(),
+        not_publishable_because=(UNOFFICIAL, *((quantised,) if file.quantisation else ())),
+        reasons={
+            "parameters": f"elements of {len(file.tensors)} tensors, before quantisation",
+            "context": f"{file.architecture}.context_length",
+            "mode": _mode_why(modes, mode),
+            "template_sha256": "from tokenizer.chat_template",
+            "decoding": "a GGUF file holds no generation_config.json, so decoding is greedy",
+            "stop_ids": ends.why,
+            "add_bos": f"tokenizer.ggml.add_bos_token is {file.adds_bos}",
+        },
+        warnings=_warnings(*ends.warnings, _sampling_metadata(file)),
+    )
+    return complete(entry, edition)
+
+
+def _refuse_adapter(source: Artefacts) -> None:
+    names = source.names()
+    if not names:
+        raise EntryError(f"{source.where} holds no files; expected a model folder")
+    if "adapter_config.json" in names and "config.json" not in names:
+        raise EntryError(
+            f"{source.where} is an adapter (adapter_config.json), not a whole model; expected a chat model "
+            "with its own weights (§2): merge the adapter first"
+        )
+
+
+def _mode(template: ChatTemplate, wanted: Mode | None, where: str) -> tuple[modes_of.Modes, Mode]:
+    modes = modes_of.read(template)
+    if wanted is not None and wanted not in modes.entries:
+        raise EntryError(f"{where} has no {wanted} mode: it is {modes.kind} ({modes.why})")
+    return modes, wanted or modes.default
+
+
+def _mode_why(modes: modes_of.Modes, wanted: Mode | None) -> str:
+    if modes.switch is None:
+        return f"{modes.kind}: {modes.why}"
+    how = "as asked" if wanted else f"{modes.default} is the template's own default"
+    return f"{modes.kind}: {modes.why}; {how}, the other entry is #think or #no-think behind the reference"
+
+
+def _context(config: dict[str, Any], where: str) -> tuple[int, str]:
+    inner = config.get("text_config")
+    for table, prefix in ((config, ""), (inner if isinstance(inner, dict) else {}, "text_config.")):
+        for key in _CONTEXT:
+            value = table.get(key)
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return value, f"{prefix}{key} in config.json"
+    raise EntryError(
+        f"config.json of {where} names no context window; expected one of {', '.join(_CONTEXT)}, in tokens"
+    )
+
+
+def _stops(source: Artefacts, config: dict[str, Any], tokenizer: Any, template: ChatTemplate) -> stops.Stops:
+    inner = config.get("text_config")
+    eos = config.get("eos_token_id") or (inner.get("eos_token_id") if isinstance(inner, dict) else None)
+    named = {
+        "generation_config.json": (artefacts.table(source, "generation_config.json") or {}).get(
+            "eos_token_id"
+        ),
+        "config.json": eos,
+        "tokenizer": tokenizer.eos_token_id,
+    }
+    ends = stops.find(
+        named,
+        tokens.added_tokens(tokenizer),
+        tokenizer.convert_ids_to_tokens if len(tokenizer) else lambda token: None,
+        modes_of.end_of_turn(template),
+    )
+    if not ends.ids:
+        raise EntryError(
+            f"{source.where} names no end of sequence: expected eos_token_id in generation_config.json or "
+            "config.json, or eos_token in tokenizer_config.json; nothing would stop the model"
+        )
+    return ends
+
+
+def _begins_with_bos(tokenizer: Any, template: ChatTemplate, arguments: dict[str, Any]) -> bool:
+    ids = tokens.ids(tokenizer, [template.user(modes_of.PROBE, arguments)])[0]
+    return bool(ids) and ids[0] == tokenizer.bos_token_id
+
+
+def _bos_why(adds: bool, tokenizer: Any) -> str:
+    if adds:
+        return f"the tokenizer puts {tokenizer.bos_token} in front and the template omits it: added once"
+    return "the tokenizer puts no BOS in front, or the template writes it"
+
+
+def _left_out(count: Audit) -> str:
+    return ", ".join(f"left out {item.name} ({item.why})" for item in count.left_out[:3]) or "none left out"
+
+
+def _warnings(*lines: str) -> tuple[str, ...]:
+    return tuple(line for line in lines if line)
+
+
+def _sampling_metadata(file: gguf.GGUF) -> str:
+    keys = sorted(key for key in file.metadata if key.startswith("general.sampling."))
+    return f"the file carries sampling values that are not used: {', '.join(keys)}" if keys else ""
+
+
+def _content(source: Artefacts, count: Audit) -> str:
+    """SHA-256 over a folder's files that decide outputs: weights, configuration, tokenizer, template."""
+    weights = {file.name: file.sha256 for file in count.files}
+    whole = hashlib.sha256()
+    for name in sorted(source.names()):
+        if name in weights or (
+            name.endswith(_DECIDES) and not name.endswith((".safetensors", ".index.json"))
+        ):
+            digest = weights.get(name) or hashlib.sha256(source.whole(name)).hexdigest()
+            whole.update(f"{name} {digest}\n".encode())
+    return whole.hexdigest()

@@ -1,11 +1,14 @@
-"""A model folder's tokenizer: ids, BOS, stop ids, and whether two readings of it agree (protocol §5)."""
+"""A model folder's tokenizer: ids, BOS, special tokens, and whether two readings agree (protocol §5)."""
 
+import functools
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nanolm.entries import artefacts
+from nanolm.entries.artefacts import Artefacts
 from nanolm.entries.entry import Entry
+from nanolm.entries.mode import PROBE
 from nanolm.entries.renderer import TemplateRenderer
 from nanolm.entries.template import ChatTemplate
 from nanolm.errors import EntryError
@@ -19,33 +22,40 @@ PROBE_TEXT = (
 """Newlines, digits, leading spaces and non-Latin scripts: where rebuilt tokenizers have gone wrong."""
 
 
-def load(reference: str, revision: str | None = None) -> Any:
+def load(source: Artefacts) -> Any:
     """transformers' tokenizer of a folder or hub repository; remote code is never run.
 
     Raises `EntryError` when transformers is not installed or can't read the tokenizer.
     """
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    return _load(source.reference, source.revision, source.where)
+
+
+@functools.lru_cache(maxsize=2)
+def _load(reference: str, revision: str | None, where: str) -> Any:
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:
         from transformers import AutoTokenizer
+        from transformers.utils import logging
     except ImportError as error:
         raise EntryError(
             "reading a model's tokenizer needs transformers: pip install 'nanolm[entries]'"
         ) from error
-    where = reference if revision is None else f"{reference}@{revision}"
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
         return AutoTokenizer.from_pretrained(reference, revision=revision, trust_remote_code=False)
     except Exception as error:  # transformers raises whatever its parts raise
-        raise EntryError(f"transformers can't read the tokenizer of {where}: {_first_line(error)}") from error
+        raise EntryError(f"transformers can't read the tokenizer of {where}: {_line(error)}") from error
 
 
-def _first_line(error: Exception) -> str:
-    text = re.sub(r"\s+", " ", str(error)).strip()
-    return f"{type(error).__name__}: {text[:300]}"
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:240]}"
 
 
 def ids(tokenizer: Any, texts: list[str]) -> list[Sequence[int]]:
     """Token ids of texts, special tokens read as such, none added."""
-    encoded: list[Sequence[int]] = tokenizer(texts, add_special_tokens=False)["input_ids"]
+    encoded: list[Sequence[int]] = tokenizer(
+        texts, add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False
+    )["input_ids"]
     return encoded
 
 
@@ -57,8 +67,10 @@ def adds_bos(tokenizer: Any) -> bool:
     bos = tokenizer.bos_token_id
     if bos is None:
         return False
-    plain, special = (tokenizer("nanolm", add_special_tokens=flag)["input_ids"] for flag in (False, True))
-    return bool(special) and special[0] == bos and list(special[:1]) != list(plain[:1])
+    plain, special = (
+        list(tokenizer("nanolm", add_special_tokens=flag)["input_ids"]) for flag in (False, True)
+    )
+    return special[:1] == [bos] and plain[:1] != [bos]
 
 
 def special_tokens(tokenizer: Any) -> dict[str, str]:
@@ -67,21 +79,77 @@ def special_tokens(tokenizer: Any) -> dict[str, str]:
     return {name: str(token) for name, token in found.items() if isinstance(token, str)}
 
 
-def renderer(entry: Entry) -> TemplateRenderer:
-    """The renderer of an entry whose artefact is a transformers folder or hub repository."""
-    from nanolm.entries import artefacts
-
-    source = artefacts.of(entry)
-    tokenizer = load(source.reference, source.revision)
-    template = ChatTemplate(artefacts.template_text(source).text, special_tokens(tokenizer), source.where)
-    return TemplateRenderer(entry, template, lambda texts: ids(tokenizer, texts), tokenizer.bos_token_id)
+def added_tokens(tokenizer: Any) -> dict[str, int]:
+    """Special and added tokens: text to id."""
+    return {str(text): int(token) for text, token in tokenizer.get_added_vocab().items()}
 
 
 def decode(tokenizer: Any, token_ids: Sequence[int]) -> str:
-    """Text of ids with special tokens kept (§6.1 works on them) and no space put between or cleaned up."""
+    """Text of ids with special tokens kept (§6.1 works on them), nothing put between or cleaned up."""
     text: str = tokenizer.decode(
-        list(token_ids),
-        skip_special_tokens=False,
-        clean_up_tokenization_spaces=False,
+        list(token_ids), skip_special_tokens=False, clean_up_tokenization_spaces=False
     )
     return text
+
+
+def disagreement(tokenizer: Any, source: Artefacts) -> str:
+    """How transformers' tokenizer and `tokenizer.json` differ on `PROBE_TEXT`; empty when they agree.
+
+    Versions of transformers rebuild some tokenizers from other files, and then read other ids.
+    """
+    import tokenizers
+
+    if "tokenizer.json" not in source.names():
+        return ""
+    text = artefacts.text(source, "tokenizer.json") or ""
+    try:
+        plain = tokenizers.Tokenizer.from_str(text)
+    except Exception as error:  # the library raises bare Exceptions
+        raise EntryError(f"tokenizer.json of {source.where} can't be read: {_line(error)}") from error
+    expected = list(plain.encode(PROBE_TEXT, add_special_tokens=False).ids)
+    found = list(ids(tokenizer, [PROBE_TEXT])[0])
+    if found == expected:
+        return ""
+    at = len(os.path.commonprefix([expected, found]))
+    return (
+        f"transformers' {type(tokenizer).__name__} and tokenizer.json disagree on a text with newlines, "
+        f"digits, leading spaces and non-Latin scripts: {len(found)} and {len(expected)} ids, first "
+        f"difference at {at} ({found[at : at + 3]} and {expected[at : at + 3]}); the engine reads as "
+        "transformers does"
+    )
+
+
+def template(source: Artefacts, tokenizer: Any) -> ChatTemplate:
+    """The official chat template with the tokenizer's special tokens."""
+    return ChatTemplate(artefacts.template_text(source).text, special_tokens(tokenizer), source.where)
+
+
+def renderer(entry: Entry) -> TemplateRenderer:
+    """The renderer of an entry whose artefact is a transformers folder or hub repository.
+
+    Raises `EntryError` when the template is not the pinned one, or when transformers' own
+    `apply_chat_template` renders a message otherwise.
+    """
+    source = artefacts.of(entry)
+    tokenizer = load(source)
+    chat = template(source, tokenizer)
+    _check_rendering(entry, chat, tokenizer)
+    return TemplateRenderer(entry, chat, lambda texts: ids(tokenizer, texts), tokenizer.bos_token_id)
+
+
+def _check_rendering(entry: Entry, chat: ChatTemplate, tokenizer: Any) -> None:
+    if "strftime_now" in chat.source:
+        return  # transformers' clock runs, ours stands still
+    ours = chat.user(PROBE, entry.template_arguments)
+    theirs = tokenizer.apply_chat_template(
+        [{"role": "user", "content": PROBE}],
+        chat_template=chat.source,
+        tokenize=False,
+        add_generation_prompt=True,
+        **entry.template_arguments,
+    )
+    if ours != theirs:
+        raise EntryError(
+            f"{entry.name}: transformers renders the chat template of {chat.where} otherwise: {theirs!r}, "
+            f"here {ours!r}; please report this template"
+        )

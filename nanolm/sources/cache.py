@@ -19,6 +19,10 @@ from nanolm.sources.lock import LockedFile, Source
 _BLOCK = 1 << 20
 
 
+class WrongBytes(SourceError):
+    """A file whose bytes are not the pinned ones."""
+
+
 class Sum(msgspec.Struct, frozen=True):
     """What identifies bytes."""
 
@@ -105,9 +109,9 @@ def keep(source: Path, sha256: str | None, name: str, what: str) -> tuple[Path, 
     return place, found
 
 
-def wrong_bytes(what: str, found: Sum, expected: str) -> SourceError:
+def wrong_bytes(what: str, found: Sum, expected: str) -> WrongBytes:
     """The error for bytes that are not the pinned ones."""
-    return SourceError(
+    return WrongBytes(
         f"wrong bytes: {what} has sha256 {found.sha256} ({found.bytes:,} bytes), expected {expected}. "
         "It was refused; check where it came from, or get the official file with `nanolm fetch`"
     )
@@ -147,6 +151,11 @@ def found_sum(source: Source, file: LockedFile) -> Sum | None:
         return msgspec.json.decode(_found_file(source, file).read_bytes(), type=Sum)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def part_of(place: str) -> Path:
+    """Where an unfinished download from this place lies."""
+    return cache_folder() / "sources" / "parts" / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.part"
 
 
 def write_atomically(path: Path, data: bytes) -> None:

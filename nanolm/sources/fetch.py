@@ -1,14 +1,19 @@
 """Getting sources: from a folder, or from the hub and GitHub."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
+from filelock import FileLock
 
 from nanolm.errors import NanoLMError, SourceError
-from nanolm.sources import cache, folder
+from nanolm.sources import cache, folder, github, hub
 from nanolm.sources.files import FileState, states
-from nanolm.sources.lock import SourcesLock
+from nanolm.sources.lock import LockedFile, Source, SourcesLock
+
+PARALLEL = 8
+"""Downloads at a time."""
 
 
 class SourceReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +69,82 @@ def fetch_from(lock: SourcesLock, place: Path, names: Sequence[str] | None = Non
                 errors = (str(error),)
         reports.append(_report(lock, name, errors))
     return FetchReport(tuple(reports))
+
+
+def fetch(
+    lock: SourcesLock,
+    names: Sequence[str] | None = None,
+    advance: Callable[[int], None] = lambda count: None,
+    finished: Callable[[str], None] = lambda what: None,
+) -> FetchReport:
+    """Download what is not held of the sources `names` (default: all), several files at a time.
+
+    `advance` is called with bytes as they come and `finished` with each file's name, from threads.
+    What can't be had is reported per source, and does not keep the others from coming.
+    """
+    wanted = [(lock[name], file) for name in _chosen(lock, names) for file in wanting(lock, name)]
+    errors: dict[str, list[str]] = {}
+    with ThreadPoolExecutor(PARALLEL, thread_name_prefix="nanolm-fetch") as pool:
+        started = [(source, pool.submit(_download, source, file, advance)) for source, file in wanted]
+        try:
+            for (source, future), (_, file) in zip(started, wanted, strict=True):
+                try:
+                    future.result()
+                except SourceError as error:
+                    errors.setdefault(source.name, []).append(str(error))
+                finished(f"{source.name}/{file.path}")
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return FetchReport(
+        tuple(_report(lock, name, _summed(errors.get(name, []))) for name in _chosen(lock, names))
+    )
+
+
+def wanting(lock: SourcesLock, name: str) -> tuple[LockedFile, ...]:
+    """The files of a source whose official bytes are not held."""
+    source = lock[name]
+    if not source.remote:
+        return ()
+    return tuple(file for file in source.file if not _held(source, file))
+
+
+def _held(source: Source, file: LockedFile) -> bool:
+    known = cache.found_sum(source, file)
+    return known is not None and cache.held(known.sha256, file.path, file.bytes) is not None
+
+
+def _download(source: Source, file: LockedFile, advance: Callable[[int], None]) -> None:
+    """One official file into the cache; a second process that wants it waits, and finds it there."""
+    place = f"{source.kind}:{source.repository}@{source.revision}:{file.path}"
+    part = cache.part_of(place)
+    with cache.full_disk(part.parent):
+        part.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(part.with_suffix(".lock")):
+        if _held(source, file):
+            return
+        if source.kind == "hub":
+            path = hub.download(source, file, advance)
+        else:
+            path = github.download(source, file, part, advance)
+        try:
+            what = f"{source.name}: {file.path} of {source.repository}"
+            _, found = cache.keep(path, file.sha256 if file.verified else None, file.path, what)
+        except cache.WrongBytes:
+            # Never use them again: the next try starts from nothing.
+            hub.forget(path)
+            raise
+        if not file.verified:
+            cache.note_found(source, file, found)
+        if source.kind == "github":
+            path.unlink(missing_ok=True)
+
+
+def _summed(errors: Sequence[str]) -> tuple[str, ...]:
+    """The first error of a source, and how many more files failed."""
+    if len(errors) < 2:
+        return tuple(errors)
+    return (f"{errors[0]} (and {len(errors) - 1} more files of this source failed)",)
 
 
 def _chosen(lock: SourcesLock, names: Sequence[str] | None) -> Sequence[str]:

@@ -1,0 +1,112 @@
+"""Entries without a model: they write what a perfect, a constant and a guessing model would.
+
+They confirm the whole path from item to score (protocol §10): the oracle must reach exactly 1 in
+every benchmark, the constant a skill of 0, and random guessing about 0.
+"""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+from nanolm import __version__
+from nanolm.engines.engine import Generation
+from nanolm.errors import EngineError
+from nanolm.schema import Item, Request
+
+Kind = Literal["oracle", "constant", "random"]
+ItemsOf = Callable[[str], Sequence[Item]]
+"""A benchmark's slug to all its items, of which the best constant answer is the commonest gold."""
+
+
+class SyntheticEngine:
+    """Replies in the required final form (§4); `random` draws from the request's seed."""
+
+    name = "synthetic"
+    version = __version__
+
+    def __init__(self, kind: Kind, items_of: ItemsOf) -> None:
+        self.kind = kind
+        self._items_of = items_of
+        self._items: dict[str, dict[str, Item]] = {}
+        self._constants: dict[str, str] = {}
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[Generation]:
+        """In the order of the requests; nothing is computed ahead."""
+        for request in requests:
+            try:
+                text = self._reply(request)
+            except LookupError as error:
+                yield Generation(request=request, text="", finish_reason="error", error=str(error))
+                continue
+            yield Generation(
+                request=request, text=text, finish_reason="stop", output_tokens=len(text.split())
+            )
+
+    def score(self, prompt_ids: Sequence[int], continuation_ids: Sequence[int]) -> float:
+        """A synthetic entry has no likelihoods."""
+        raise EngineError(f"the synthetic entry {self.kind!r} has no log-likelihoods; choose a model's entry")
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _reply(self, request: Request) -> str:
+        if request.benchmark not in self._items:
+            items = self._items_of(request.benchmark)
+            self._items[request.benchmark] = {item.id: item for item in items}
+            self._constants[request.benchmark] = constant(items)
+        item = self._items[request.benchmark][request.item]
+        if self.kind == "oracle":
+            return oracle(item)
+        if self.kind == "constant":
+            return self._constants[request.benchmark]
+        return guess(item, request.seed) or self._constants[request.benchmark]
+
+
+def oracle(item: Item) -> str:
+    """The gold answer in the form that the item's instruction asks for.
+
+    Raises `LookupError` for a code item without reference solution.
+    """
+    match item.answer_type:
+        case "letter" | "label":
+            return f"Answer: {item.gold}"
+        case "number" | "math_expression":
+            return f"\\boxed{{{item.gold}}}"
+        case "tool_calls":
+            return json.dumps(item.gold, ensure_ascii=False)
+        case "code":
+            if not item.reference:
+                raise LookupError(f"{item.benchmark} {item.id}: the source gives no reference solution")
+            return f"```python\n{item.reference}\n```"
+
+
+def constant(items: Sequence[Item]) -> str:
+    """One reply for all items of a benchmark: the best constant answer (§8).
+
+    For an open-ended type the chance level is 0 by the protocol, so its constant must not be right by
+    luck: a number that is no item's gold, an empty program, an empty list of calls.
+    """
+    kind = items[0].answer_type
+    if kind in ("letter", "label"):
+        counts = Counter(str(item.gold) for item in items)
+        # the commonest, and among equals the first in alphabetical order: the same on every machine
+        return f"Answer: {min(counts, key=lambda answer: (-counts[answer], answer))}"
+    if kind == "code":
+        return "```python\n```"
+    if kind == "tool_calls":
+        return "[]"
+    golds = {str(item.gold) for item in items}
+    value = next(n for n in range(987_654_321, 987_654_321 + len(golds) + 1) if str(n) not in golds)
+    return f"\\boxed{{{value}}}"
+
+
+def guess(item: Item, seed: int) -> str | None:
+    """A uniform choice among the item's own options; None for an open-ended item."""
+    draw = random.Random(seed)
+    if item.answer_type == "letter":
+        return f"Answer: {chr(ord('A') + draw.randrange(len(item.options)))}"
+    if item.answer_type == "label":
+        return f"Answer: {draw.choice(item.labels)}"
+    return None

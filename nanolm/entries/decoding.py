@@ -1,0 +1,121 @@
+"""Decoding settings: the maker's card, else generation_config.json, else greedy (protocol §5)."""
+
+import re
+from typing import Any
+
+from nanolm.entries import artefacts
+from nanolm.entries.artefacts import Artefacts
+from nanolm.entries.entry import EntryDecoding
+from nanolm.errors import EntryError
+from nanolm.schema import Decoding
+
+LIBRARY_DEFAULTS = Decoding(temperature=1.0, top_p=1.0, top_k=50, min_p=0.0, repetition_penalty=1.0)
+"""transformers' own, for what a generation_config.json that samples leaves out (ruling 79)."""
+
+FIELDS = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_MARKUP = re.compile(r"[`*_\\]|\[|\]\([^)]*\)")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
+_ADVICE = re.compile(r"temperature\W{0,12}(?:of|to|=|:)?\W{0,6}(\d*\.?\d+)", re.IGNORECASE)
+
+
+def decide(source: Artefacts) -> tuple[EntryDecoding, str, str]:
+    """(settings, why, warning) from a model's files alone, for entries no person has read the card of."""
+    config = artefacts.table(source, "generation_config.json")
+    found = from_generation_config(config or {}, f"generation_config.json of {source.where}")
+    warning = card_advice(artefacts.text(source, "README.md") or "")
+    if found is not None:
+        stated = ", ".join(field for field, where in found.sources.items() if where.endswith(".json"))
+        return found, f"generation_config.json enables sampling and states {stated or 'no value'}", warning
+    why = "there is no generation_config.json" if config is None else "generation_config.json does not sample"
+    return greedy(), f"{why}, so decoding is greedy", warning
+
+
+def greedy() -> EntryDecoding:
+    """Rule 3: temperature 0, one sample."""
+    return EntryDecoding(values=Decoding(), source="greedy", sources=dict.fromkeys(FIELDS, "greedy"))
+
+
+def from_generation_config(config: dict[str, Any], where: str) -> EntryDecoding | None:
+    """Rule 2: its values and the library's defaults, or None when it does not enable sampling.
+
+    A missing `do_sample` is off (ruling 70). Raises `EntryError` for a value that is no number.
+    """
+    if config.get("do_sample") is not True:
+        return None
+    stated = {field: config[field] for field in FIELDS if config.get(field) is not None}
+    for field, value in stated.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise EntryError(f"{where}: {field} is {value!r}; expected a number of at least 0")
+    if stated.get("temperature") == 0:
+        return None
+    defaults = {field: getattr(LIBRARY_DEFAULTS, field) for field in FIELDS}
+    values = {**defaults, **stated}
+    return EntryDecoding(
+        values=Decoding(
+            temperature=float(values["temperature"]),
+            top_p=float(values["top_p"]),
+            top_k=int(values["top_k"]),
+            min_p=float(values["min_p"]),
+            repetition_penalty=float(values["repetition_penalty"]),
+        ),
+        source="generation_config.json",
+        sources={
+            field: "generation_config.json" if field in stated else "library default" for field in FIELDS
+        },
+    )
+
+
+def check_quote(readme: str, decoding: EntryDecoding, where: str) -> None:
+    """Rule 1: the quoted words stand in the card's running text and state every value that is used.
+
+    White space and Markdown marks are ignored. Raises `EntryError` when the words are not there, stand
+    only inside a code block (values of a code example don't count), or lack a value.
+    """
+    quote = _plain(decoding.quote)
+    if not quote:
+        raise EntryError(f"{where}: no quote is recorded; copy the card's words into decoding.quote")
+    if quote not in _plain(without_code(readme)):
+        if quote in _plain(readme):
+            raise EntryError(
+                f"{where}: the quoted words stand only in a code block; such values don't count (§5)"
+            )
+        raise EntryError(f"{where}: the quoted words are not in README.md: {decoding.quote!r}")
+    numbers = {float(number) for number in _NUMBER.findall(decoding.quote)}
+    for field, origin in decoding.sources.items():
+        value = float(getattr(decoding.values, field))
+        if origin == "card" and value not in numbers:
+            raise EntryError(
+                f"{where}: {field} = {value:g} is said to be from the card, but the quote lacks it"
+            )
+
+
+def without_code(markdown: str) -> str:
+    """The text without fenced code blocks; one that is never closed runs to the end (CommonMark)."""
+    kept, fence = [], ""
+    for line in markdown.splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])
+            fence = "" if closes else fence
+        elif mark:
+            fence = mark[1]
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_MARKUP.sub("", text).split())
+
+
+def card_advice(readme: str) -> str:
+    """A warning when the card's running text seems to recommend a temperature; only a person can tell."""
+    found = _ADVICE.search(_plain(without_code(readme)))
+    if found is None:
+        return ""
+    return (
+        f"README.md speaks of {found[0].strip()!r}: if its maker recommends values, they come first (§5); "
+        "write an entry with the quote (nanolm entry add)"
+    )
