@@ -53,8 +53,9 @@ def build(
     name, digest = one_edition(found)
     if (name, digest) != (edition.name, edition.digest):
         raise ScoreError(
-            f"the runs in {folder} belong to edition {name} ({digest}), the edition at hand is {edition.name} "
-            f"({edition.digest}). Rescore the runs under it (nanolm rescore --all), or name the edition they have"
+            f"the runs in {folder} belong to edition {name} ({digest}), the edition at hand is "
+            f"{edition.name} ({edition.digest}). Rescore the runs under it (nanolm rescore --all), or name "
+            "the edition they have"
         )
     checks = gate(folder, found)
     table = rows(found, checks.checked)
@@ -178,7 +179,7 @@ def _comparisons(
 
 
 def _chance_lines(edition: Edition, table: Sequence[Row]) -> dict[str, BenchmarkScore]:
-    """For each benchmark the line of a complete run, whose chance level and item count stand in the table's head."""
+    """For each benchmark the line of a complete run: its chance level and items head the table."""
     found: dict[str, BenchmarkScore] = {}
     for row in sorted(table, key=lambda row: not row.score.complete):
         for slug, line in row.score.benchmarks.items():

@@ -1,4 +1,4 @@
-"""The board's pictures as inline SVG: coloured by the page's style sheet, so that they follow dark and light."""
+"""The board's pictures as inline SVG, coloured by the page's style sheet: they follow dark and light."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -27,7 +27,9 @@ def interval(row: Row, top: float) -> str:
     said = f"{index.value:.2f}" + (
         f", 95% interval {index.low:.2f} to {index.high:.2f}" if index.low is not None else ""
     )
-    grid = "".join(f'<line class="grid" x1="{x:g}" x2="{x:g}" y1="0" y2="22"/>' for x in (6, 53, 100, 147, 194))
+    grid = "".join(
+        f'<line class="grid" x1="{x:g}" x2="{x:g}" y1="0" y2="22"/>' for x in (6, 53, 100, 147, 194)
+    )
     return (
         f'<svg class="interval" viewBox="0 0 200 22" role="img" aria-label="{escape(said)}">{grid}'
         f'<line class="whisker" x1="{low:.2f}" x2="{high:.2f}" y1="11" y2="11"/>'
@@ -58,16 +60,15 @@ def parameters_against_index(found: Sequence[Row]) -> str:
         f'<svg class="scatter" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         'aria-label="Parameters in millions against the index">'
     ]
-    for value in range(0, int(top) + 1, 10):
-        parts.append(
-            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
-            f'<text class="tick" x="{_LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value}</text>'
-        )
-    for value in range(max(left, 0), right + 1, step):
-        parts.append(
-            f'<text class="tick" x="{x(value):.1f}" y="{_HEIGHT - _BOTTOM + 18}" '
-            f'text-anchor="middle">{value}</text>'
-        )
+    parts += [
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(v):.1f}" y2="{y(v):.1f}"/>'
+        f'<text class="tick" x="{_LEFT - 8}" y="{y(v) + 4:.1f}" text-anchor="end">{v}</text>'
+        for v in range(0, int(top) + 1, 10)
+    ]
+    parts += [
+        f'<text class="tick" x="{x(v):.1f}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle">{v}</text>'
+        for v in range(max(left, 0), right + 1, step)
+    ]
     parts.append(
         f'<text class="axis" x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 6}" text-anchor="middle">'
         "parameters, millions</text>"
@@ -80,7 +81,7 @@ def parameters_against_index(found: Sequence[Row]) -> str:
         at = x(int(row.score.model["parameters"]) / 1e6)
         taken.append((at - 5, at + 5, y(row.value or 0.0) + 4))
     for row in sorted(shown, key=lambda row: -(row.value or 0.0)):
-        parts.append(_point(row, x(int(row.score.model["parameters"]) / 1e6), y, taken))
+        parts += [_point(row, x(int(row.score.model["parameters"]) / 1e6), y, taken)]
     return "".join(parts) + "</svg>"
 
 
@@ -111,9 +112,7 @@ def _label_place(
     for shift in (0, 13, -13, 26, -26, 39, -39, 52):
         for start, anchor in sides:
             inside = start >= _LEFT and start + width <= _WIDTH
-            free = all(
-                abs(height + shift - h) >= 12 or start + width <= a or start >= b for a, b, h in taken
-            )
+            free = all(abs(height + shift - h) >= 12 or start + width <= a or start >= b for a, b, h in taken)
             if inside and free:
                 taken.append((start, start + width, height + shift))
                 return start, height + shift, anchor

@@ -126,7 +126,8 @@ def _data_card(run: RunFolder, edition: Edition, file: str, count: int, schema: 
 
 `{file}`: {count:,} rows, one per output (item × sample), with the verdict that scored it.
 
-- Model: `{model.get("repo", "")}` at `{model.get("revision", "")}`, mode `{score.mode}`, licence {model.get("licence") or "none stated"}
+- Model: `{model.get("repo", "")}` at `{model.get("revision", "")}`, mode `{score.mode}`, \
+licence {model.get("licence") or "none stated"}
 - Edition: {edition.name} {edition.version} (`{score.edition_digest}`)
 - Engine: {score.engine.get("name", "")} {score.engine.get("version", "")}; {score.samples} sample(s) per item
 - Standing: {standing}

@@ -115,8 +115,8 @@ class RunFolder:
             line = self.score.benchmarks.get(slug)
             if slug not in edition.benchmarks or line is None:
                 raise ScoreError(
-                    f"{self.path}: verdicts on benchmark {slug!r}, which edition {edition.name} or score.json "
-                    "does not have; expected both from one run. Run `nanolm rescore` on this entry"
+                    f"{self.path}: verdicts on benchmark {slug!r}, which edition {edition.name} or "
+                    "score.json does not have; expected both from one run. Run `nanolm rescore` on this entry"
                 )
             spec = edition.benchmarks[slug]
             tallies[slug] = Tally(spec, line.chance, line.chance_rule, list(ids), self.score.samples)
@@ -137,7 +137,7 @@ def edition_folder(folder: Path | None, reports: Path = Path("reports")) -> Path
 
 
 def runs(folder: Path) -> list[RunFolder]:
-    """All runs with a score.json below `reports/<edition>`, by name. Raises `RecordError` if there is none."""
+    """All runs with a score.json below `reports/<edition>`, by name. `RecordError` if there is none."""
     found = [RunFolder(path.parent) for path in sorted(folder.glob("*/score.json"))]
     if not found:
         raise RecordError(
@@ -153,7 +153,9 @@ def one_edition(found: list[RunFolder]) -> tuple[str, str]:
     for run in found:
         editions.setdefault((run.score.edition, run.score.edition_digest), []).append(run.name)
     if len(editions) > 1:
-        lines = "; ".join(f"{name} ({digest}): {', '.join(runs)}" for (name, digest), runs in editions.items())
+        lines = "; ".join(
+            f"{name} ({digest}): {', '.join(runs)}" for (name, digest), runs in editions.items()
+        )
         raise ScoreError(
             f"these runs belong to different editions, and numbers are comparable only within one: {lines}. "
             "Rescore all of them under one edition (nanolm rescore --all --edition NAME)"
@@ -166,7 +168,8 @@ def _read_json(path: Path, kind: Any) -> Any:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise RecordError(
-            f"{path} can't be read: {error}; expected the file a run writes. Run `nanolm rescore` on this entry"
+            f"{path} can't be read: {error}; expected the file a run writes; "
+            "run `nanolm rescore` on this entry"
         ) from error
 
 

@@ -135,7 +135,9 @@ def read_back(path: Path) -> list[Share]:
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         if not {"benchmark", "verdict"} <= set(reader.fieldnames or ()):
-            raise UsageError(f"{path} has no columns benchmark and verdict; expected a file of `nanolm review`")
+            raise UsageError(
+                f"{path} has no columns benchmark and verdict; expected a file of `nanolm review`"
+            )
         for number, line in enumerate(reader, start=2):
             word = (line["verdict"] or "").strip().casefold().removesuffix("'s fault")
             if not word:
@@ -148,7 +150,9 @@ def read_back(path: Path) -> list[Share]:
                 of = counts.setdefault(benchmark, dict.fromkeys(FAULTS, 0))
                 of[word] += 1
     if not counts:
-        raise UsageError(f"{path} holds no verdict yet; fill the verdict column with one of {', '.join(FAULTS)}")
+        raise UsageError(
+            f"{path} holds no verdict yet; fill the verdict column with one of {', '.join(FAULTS)}"
+        )
     order = [*sorted(counts.keys() - {"all"}), "all"]
     return [
         Share(
@@ -174,13 +178,14 @@ def _card(number: int, one: Failure) -> str:
         f'<label><input type="radio" name="v{number}" value="{fault}"> {fault}</label>' for fault in FAULTS
     )
     data = " ".join(
-        f'data-{name}="{escape(str(getattr(one, name)))}"' for name in ("benchmark", "item", "sample", "entry")
+        f'data-{name}="{escape(str(getattr(one, name)))}"'
+        for name in ("benchmark", "item", "sample", "entry")
     )
     gold = escape(one.gold) or "decided by the evaluator's tests"
     return (
         f"<article {data}><h2>{escape(one.benchmark)} · {escape(one.item)} · {escape(one.entry)} · "
-        f"sample {one.sample + 1}</h2><p><b>{escape(one.reason)}</b>, read <code>{escape(one.read) or 'nothing'}"
-        f"</code> by <code>{escape(one.rule)}</code>, gold <code>{gold}</code></p>"
+        f"sample {one.sample + 1}</h2><p><b>{escape(one.reason)}</b>, read "
+        f"<code>{escape(one.read) or 'nothing'}</code> by <code>{escape(one.rule)}</code>, gold <code>{gold}</code></p>"
         f"<details><summary>Prompt</summary><pre>{escape(one.prompt)}</pre></details>"
         f"<pre>{escape(one.output)}</pre><p class='choices'>{choices} "
         f"<input type='text' placeholder='note'></p></article>"
@@ -188,13 +193,14 @@ def _card(number: int, one: Failure) -> str:
 
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Review of failures</title>
 <style>body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:0 auto;padding:0 16px 60px}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:24rem;overflow:auto;border:1px solid #8886;
 border-radius:8px;padding:.7rem}article{border-top:1px solid #8886;padding:.6rem 0}h2{font-size:1rem}
-.choices{display:flex;flex-wrap:wrap;gap:1rem;align-items:center}header{position:sticky;top:0;background:Canvas;
-padding:.6rem 0;display:flex;gap:1rem;align-items:center;border-bottom:1px solid #8886}</style>
+.choices{display:flex;flex-wrap:wrap;gap:1rem;align-items:center}header{position:sticky;top:0;
+background:Canvas;padding:.6rem 0;display:flex;gap:1rem;align-items:center;border-bottom:1px solid #8886}</style>
 <header><b id="done">0</b> of @@COUNT@@ reviewed <button id="save">Save verdicts as CSV</button></header>
 @@CARDS@@
 <script>

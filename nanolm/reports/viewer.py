@@ -3,7 +3,7 @@
 Files below `<site>/data/`, each one call `nanolm(name, value)` so that a page opened from the file system can
 load it with a script tag (a page there may not fetch):
 
-    <benchmark>/index.js         ids, groups, beginnings of questions, and one letter per entry, item and sample
+    <benchmark>/index.js         ids, groups, beginnings of questions; a letter per entry, item and sample
     <benchmark>/items-<k>.js     prompts and golds of items k·CHUNK …
     <benchmark>/<entry>-<k>.js   what the entry wrote on them
 """
@@ -43,7 +43,7 @@ class ShownItem(NamedTuple):
 
 
 class BenchmarkItems(NamedTuple):
-    """A benchmark's items in order. `shown` is empty for items whose text is not at hand or not for publishing."""
+    """A benchmark's items in order; `shown` lacks those whose text is not at hand."""
 
     ids: Sequence[str]
     shown: Mapping[str, ShownItem]
@@ -77,7 +77,9 @@ def write(
             items = _ordered(items_of(slug), ids[slug])
             _write_benchmark(folder / slug, slug, items, runs, verdicts[slug])
             for number, run in enumerate(runs):
-                _write_outputs(folder / slug, slug, run.file_name, items.ids, Path(spool) / f"{number}-{slug}")
+                _write_outputs(
+                    folder / slug, slug, run.file_name, items.ids, Path(spool) / f"{number}-{slug}"
+                )
             counts[slug] = len(items.ids)
     return counts
 

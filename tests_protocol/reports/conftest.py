@@ -58,7 +58,9 @@ def _output(entry: Entry, item: Item, sample: int, text: str, finish: Any) -> Ou
 
 def _reply(draw: random.Random, item: Item, ability: float, think: bool) -> tuple[str, Any, Verdict]:
     """A reply, how it ended, and the verdict it deserves; the span is that of the answer."""
-    thought = f"<think>\nThe task says: {item.question[:80]}\nI go through it step by step.\n</think>\n\n" * think
+    thought = (
+        f"<think>\nThe task says: {item.question[:80]}\nI go through it step by step.\n</think>\n\n" * think
+    )
     fate = draw.random()
     gold = item.gold if isinstance(item.gold, str) else "[]"
     if fate > 0.97:
