@@ -185,7 +185,8 @@ def _card(number: int, one: Failure) -> str:
     return (
         f"<article {data}><h2>{escape(one.benchmark)} · {escape(one.item)} · {escape(one.entry)} · "
         f"sample {one.sample + 1}</h2><p><b>{escape(one.reason)}</b>, read "
-        f"<code>{escape(one.read) or 'nothing'}</code> by <code>{escape(one.rule)}</code>, gold <code>{gold}</code></p>"
+        f"<code>{escape(one.read) or 'nothing'}</code> by <code>{escape(one.rule)}</code>, "
+        f"gold <code>{gold}</code></p>"
         f"<details><summary>Prompt</summary><pre>{escape(one.prompt)}</pre></details>"
         f"<pre>{escape(one.output)}</pre><p class='choices'>{choices} "
         f"<input type='text' placeholder='note'></p></article>"
@@ -200,7 +201,8 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:24rem;overflow:auto;border:1px solid #8886;
 border-radius:8px;padding:.7rem}article{border-top:1px solid #8886;padding:.6rem 0}h2{font-size:1rem}
 .choices{display:flex;flex-wrap:wrap;gap:1rem;align-items:center}header{position:sticky;top:0;
-background:Canvas;padding:.6rem 0;display:flex;gap:1rem;align-items:center;border-bottom:1px solid #8886}</style>
+background:Canvas;padding:.6rem 0;display:flex;gap:1rem;align-items:center;
+border-bottom:1px solid #8886}</style>
 <header><b id="done">0</b> of @@COUNT@@ reviewed <button id="save">Save verdicts as CSV</button></header>
 @@CARDS@@
 <script>
