@@ -11,12 +11,14 @@ main guards or prints, no joining of blocks (ruling 48). Running it is the sandb
 """
 
 import ast
+import keyword
 import re
 import threading
 import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nanolm.answers import refuse
 from nanolm.schema import Answer, Item, Verdict
 
 RULES = ("defining-block", "longest-block", "empty-block", "whole-reply", "empty-reply")
@@ -251,6 +253,27 @@ def program(answer: Answer, item: Item) -> str:
     if preamble and not preamble.endswith("\n"):
         preamble += "\n"
     return preamble + str(answer.value)
+
+
+def check(item: Item) -> None:
+    """Raises `ItemError` for an item whose function name is no identifier, or that no evaluator knows."""
+    name = item.function
+    if name is None or not name.isidentifier() or keyword.iskeyword(name):
+        raise refuse(item, f"function name {name!r}", "a Python identifier")
+    if not item.dataset or not item.task:
+        raise refuse(item, f"data set {item.dataset!r}, task {item.task!r}", "the evaluator's names of both")
+
+
+def verdict(answer: Answer, status: str, detail: str = "") -> Verdict:
+    """The verdict on a program by its evaluator's status: `pass`, `fail`, `timeout` or `error` (§7)."""
+    return Verdict(
+        correct=status == "pass",
+        reason=None if status == "pass" else "error" if status == "error" else "wrong",
+        answer=answer.value,
+        rule=answer.rule,
+        span=answer.span,
+        detail=detail,
+    )
 
 
 def judge(answer: Answer, item: Item) -> Verdict:
