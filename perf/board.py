@@ -78,7 +78,8 @@ def main(entries: int, folder: Path) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{built.entries} entries, {built.items:,} items: {cpu:.1f} CPU s, {wall:.1f} s, peak {peak:.0f} MB; "
-        f"{len(files):,} files, {size / 1e6:.0f} MB, largest {max(p.stat().st_size for p in files) / 1e6:.2f} MB"
+        f"{len(files):,} files, {size / 1e6:.0f} MB, largest "
+        f"{max(p.stat().st_size for p in files) / 1e6:.2f} MB"
     )
     print(f"first page: {(folder / 'site' / 'board.html').stat().st_size / 1e3:.0f} kB of HTML")
     print(f"benchmarks: {len(SUITE)}; site in {folder / 'site'}")

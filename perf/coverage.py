@@ -4,8 +4,8 @@
 
 Entries with a known true index: on every board, items are drawn anew from a fixed population (each item has
 its own chance of being answered right), answered by three made-up entries, scored, and the index interval
-is compared with the population's index. Prints the share of intervals that hold it, with its own Wilson interval.
-Sizes are V1's, divided by eight, so that 200 boards take about a minute.
+is compared with the population's index. Prints the share of intervals that hold it, with its own Wilson
+interval. Sizes are V1's, divided by eight, so that 200 boards take about a minute.
 """
 
 import sys
@@ -81,7 +81,8 @@ def main(boards: int) -> None:
         share = wilson(count, boards)
         print(
             f"{name:7s} true index {truth[name]:.2f}: in {count} of {boards} intervals = "
-            f"{100 * share.value:.1f}% ({100 * (share.low or 0):.1f} to {100 * (share.high or 0):.1f}), mean width {widths[name]:.2f}"
+            f"{100 * share.value:.1f}% ({100 * (share.low or 0):.1f} to {100 * (share.high or 0):.1f}), "
+            f"mean width {widths[name]:.2f}"
         )
     total, of = sum(covered.values()), boards * len(ENTRIES)
     share = wilson(total, of)

@@ -61,7 +61,7 @@ def write(
     A benchmark is left out by not naming it. Memory holds one entry's outputs on one benchmark at most.
     """
     with tempfile.TemporaryDirectory(prefix="nanolm-board-") as spool:
-        verdicts: dict[str, dict[str, dict[str, dict[int, VerdictLine]]]] = {slug: {} for slug in benchmarks}
+        letters: dict[str, dict[str, dict[str, str]]] = {slug: {} for slug in benchmarks}
         ids: dict[str, dict[str, None]] = {slug: {} for slug in benchmarks}
         for number, run in enumerate(runs):
             mine: dict[str, dict[str, dict[int, VerdictLine]]] = {}
@@ -70,12 +70,14 @@ def write(
                     mine.setdefault(line.benchmark, {}).setdefault(line.item, {})[line.sample] = line
             _spool(run, mine, Path(spool), number)
             for slug, by_item in mine.items():
-                verdicts[slug][run.name] = by_item
+                letters[slug][run.name] = {
+                    item: _letters(lines, run.score.samples) for item, lines in by_item.items()
+                }
                 ids[slug].update(dict.fromkeys(by_item))
         counts = {}
         for slug in benchmarks:
             items = _ordered(items_of(slug), ids[slug])
-            _write_benchmark(folder / slug, slug, items, runs, verdicts[slug])
+            _write_benchmark(folder / slug, slug, items, runs, letters[slug])
             for number, run in enumerate(runs):
                 _write_outputs(
                     folder / slug, slug, run.file_name, items.ids, Path(spool) / f"{number}-{slug}"
@@ -129,8 +131,7 @@ def as_text(value: Any) -> str | None:
     return json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=1)
 
 
-def _letters(by_item: Mapping[str, Mapping[int, VerdictLine]], item: str, samples: int) -> str:
-    lines = by_item.get(item, {})
+def _letters(lines: Mapping[int, VerdictLine], samples: int) -> str:
     return "".join(LETTERS.get(lines[k].reason, "w") if k in lines else MISSING for k in range(samples))
 
 
@@ -139,7 +140,7 @@ def _write_benchmark(
     slug: str,
     items: BenchmarkItems,
     runs: Sequence[RunFolder],
-    verdicts: Mapping[str, Mapping[str, Mapping[int, VerdictLine]]],
+    letters: Mapping[str, Mapping[str, str]],
 ) -> None:
     shown = [items.shown.get(item) for item in items.ids]
     index = {
@@ -147,9 +148,9 @@ def _write_benchmark(
         "groups": [one.group if one else "" for one in shown],
         "snippets": [" ".join(one.question.split())[:SNIPPET] if one else "" for one in shown],
         "verdicts": {
-            run.file_name: [_letters(verdicts[run.name], item, run.score.samples) for item in items.ids]
+            run.file_name: [letters[run.name].get(item, MISSING * run.score.samples) for item in items.ids]
             for run in runs
-            if run.name in verdicts
+            if run.name in letters
         },
     }
     script(folder / "index.js", f"{slug}/index", index)
