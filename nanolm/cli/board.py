@@ -35,5 +35,10 @@ def command(folder: Path | None, out: Path, edition: str | None, private: bool, 
     click.echo(
         f"{built.page}: {built.entries} entries, {built.ranked} ranked, {built.items:,} items to look at"
     )
+    if built.without_outputs:
+        click.echo(
+            f"No verdicts beside the outputs of {', '.join(built.without_outputs)}: not compared, "
+            "and not among the items. `nanolm rescore` writes them"
+        )
     if built.left_out:
         click.echo(f"Items of {', '.join(built.left_out)} are left out: not to be redistributed (--private)")

@@ -39,6 +39,8 @@ class Built(NamedTuple):
     """Items in the viewer."""
     left_out: tuple[str, ...]
     """Benchmarks whose items are not in the viewer because they must not be redistributed."""
+    without_outputs: tuple[str, ...]
+    """Entries that are not in the viewer and not compared: no outputs or no verdicts lie beside them."""
 
 
 def build(
@@ -76,6 +78,7 @@ def build(
         ranked=sum(row.rank is not None for row in table),
         items=sum(counts.values()),
         left_out=tuple(hidden),
+        without_outputs=tuple(run.name for run in found if not run.has_outputs()),
     )
 
 

@@ -23,7 +23,7 @@ def check(folder: Path, edition: Edition) -> CheckFile:
     Raises `RecordError` when one is not there, `ScoreError` when it belongs to another state of the
     edition or is not whole.
     """
-    results = {}
+    scores = {}
     for name in ENTRIES:
         if not (folder / name / "score.json").exists():
             raise RecordError(
@@ -39,11 +39,11 @@ def check(folder: Path, edition: Edition) -> CheckFile:
         if not run.score.complete:
             why = "; ".join(run.score.not_publishable_because) or "outputs are missing"
             raise ScoreError(f"the run of {name!r} in {folder} is not complete: {why}")
-        results[name] = run.results(edition)
+        scores[name] = run.score
     chances = {
         slug: [guess_chance(item) for item in load_items(edition, slug).items] for slug in edition.benchmarks
     }
-    checks = tuple(sanity(edition, results, chances))
+    checks = tuple(sanity(edition, scores, chances))
     found = CheckFile(
         edition=edition.name,
         edition_digest=edition.digest,

@@ -10,6 +10,7 @@ import msgspec
 import zstandard
 
 from nanolm.editions.edition import Edition
+from nanolm.entries.synthetic import TITLES
 from nanolm.errors import RecordError, ScoreError, UsageError
 from nanolm.schema import EntryScore, Output, Reason, Verdict
 from nanolm.scoring import BenchmarkResult, Tally
@@ -77,7 +78,7 @@ class RunFolder:
     @property
     def title(self) -> str:
         """The entry's title, or else its name."""
-        return str(self._of_entry("title", "") or self.name)
+        return str(self._of_entry("title", "") or TITLES.get(self.name, self.name))
 
     @property
     def closer(self) -> str:

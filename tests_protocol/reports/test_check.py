@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,38 +18,27 @@ from nanolm.reports.gate import gate
 WriteRun = Callable[..., Path]
 
 
-def _rewrite(folder: Path, right: Callable[[str, int], bool]) -> None:
-    """Verdicts of a synthetic entry: right or wrong by benchmark and place."""
-    path, places = folder / "verdicts.jsonl", dict[str, int]()
-    lines = []
-    for line in path.read_text().splitlines():
-        verdict = json.loads(line)
-        place = places.get(verdict["benchmark"], 0)
-        places[verdict["benchmark"]] = place + 1
-        correct = right(verdict["benchmark"], place)
-        verdict |= {"correct": correct, "reason": None if correct else "wrong"}
-        lines.append(json.dumps(verdict))
-    path.write_text("\n".join(lines) + "\n")
+def _rewrite(folder: Path, **changes: Any) -> None:
+    """Numbers of a synthetic entry, put into score.json."""
+    path = folder / "score.json"
+    score = json.loads(path.read_bytes())
+    score["index"]["value"] = changes.get("index", score["index"]["value"])
+    for line in score["benchmarks"].values():
+        line["raw"] = changes["raw"](line) if "raw" in changes else line["raw"]
+    path.write_text(json.dumps(score))
 
 
-def _synthetic(tmp_path: Path, write_run: WriteRun, score: Callable[[Path], dict[str, int]]) -> Path:
+def _synthetic(tmp_path: Path, write_run: WriteRun) -> Path:
     """Runs of a perfect, a constant and a guessing entry: right as often as chance has it."""
-    for name, ability in (("oracle", 1.0), ("constant", 0.0), ("random", 0.0)):
-        folder = write_run(tmp_path, name, ability)
-        often = {} if name == "oracle" else score(folder)
-        _rewrite(folder, lambda slug, place, o=often, n=name: n == "oracle" or place < o[slug])  # type: ignore[misc]
+    for name, index in (("oracle", 100.0), ("constant", 0.0), ("random", 2.0)):
+        _rewrite(write_run(tmp_path, name), index=index, raw=lambda line: line["chance"])
     return tmp_path / "mini"
-
-
-def _at_chance(folder: Path) -> dict[str, int]:
-    lines = RunFolder(folder).score.benchmarks
-    return {slug: round(line.chance * line.items) for slug, line in lines.items()}
 
 
 def test_three_whole_runs_pass_and_the_board_accepts_them(
     tmp_path: Path, mini: Edition, write_run: WriteRun
 ) -> None:
-    folder = _synthetic(tmp_path, write_run, _at_chance)
+    folder = _synthetic(tmp_path, write_run)
     found = check(folder, mini)
     assert found.ok, [one for one in found.checks if not one.ok]
     assert len(found.checks) == 3 + 12
@@ -59,14 +49,22 @@ def test_three_whole_runs_pass_and_the_board_accepts_them(
 
 
 def test_a_broken_oracle_fails_with_exit_status_1(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
-    folder = _synthetic(tmp_path, write_run, _at_chance)
-    _rewrite(folder / "oracle", lambda slug, place: (slug, place) != ("gsm8k-platinum-mini", 0))
+    folder = _synthetic(tmp_path, write_run)
+    _rewrite(folder / "oracle", index=99.17)
+    _rewrite(folder / "random", raw=lambda line: 1.0 if line["chance"] == 0 else line["raw"])
     done = CliRunner().invoke(
         cli, ["check", "-e", "mini", "--reports-dir", str(tmp_path), "--no-run", "--json"]
     )
     assert done.exit_code == 1
     failed = [one for one in json.loads(done.output)["checks"] if not one["ok"]]
-    assert [(one["entry"], one["what"]) for one in failed] == [("oracle", "index")]
+    assert [(one["entry"], one["what"]) for one in failed] == [
+        ("oracle", "index"),
+        ("random", "gsm8k-platinum-mini"),
+        ("random", "math-500-mini"),
+        ("random", "toolalpaca-mini"),
+        ("random", "mbpp-plus-mini"),
+        ("random", "evoeval-mini"),
+    ]
     assert json.loads((folder / "check.json").read_bytes())["ok"] is False
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from nanolm.errors import ScoreError
 from nanolm.schema import Item
+from nanolm.scoring import score_entry
 from nanolm.scoring.sanity import guess_chance, random_index, random_raw, sanity
 
 
@@ -57,9 +58,11 @@ def test_raw_accuracy_of_guessing() -> None:
     assert not found.near(0.76)
 
 
-def _results(make_result: Any, oracle: list[int], constant: list[int], guess: list[int]) -> dict[str, Any]:
+def _scores(
+    edition: Any, make_result: Any, oracle: list[int], constant: list[int], guess: list[int]
+) -> dict[str, Any]:
     return {
-        name: {"a": make_result("a", counts, chance=0.5)}
+        name: score_entry(edition, {"a": make_result("a", counts, chance=0.5)}, intervals=False)
         for name, counts in (("oracle", oracle), ("constant", constant), ("random", guess))
     }
 
@@ -67,7 +70,7 @@ def _results(make_result: Any, oracle: list[int], constant: list[int], guess: li
 def test_the_gate_passes_and_fails(make_edition: Any, make_result: Any) -> None:
     edition, chances = make_edition({"c": ["a"]}), {"a": [0.5] * 100}
     half = [1, 0] * 50
-    checks = sanity(edition, _results(make_result, [1] * 100, half, half), chances)
+    checks = sanity(edition, _scores(edition, make_result, [1] * 100, half, half), chances)
     assert [(check.entry, check.what, check.ok) for check in checks] == [
         ("oracle", "index", True),
         ("constant", "index", True),
@@ -79,11 +82,12 @@ def test_the_gate_passes_and_fails(make_edition: Any, make_result: Any) -> None:
         (([1] * 100, [1] * 51 + [0] * 49, half), ("constant", "index")),
         (([1] * 100, half, [0] * 100), ("random", "a")),
     ):
-        checks = sanity(edition, _results(make_result, *counts), chances)
+        checks = sanity(edition, _scores(edition, make_result, *counts), chances)
         assert [(check.entry, check.what) for check in checks if not check.ok] == [failed]
 
 
 def test_a_partial_run_proves_nothing(make_edition: Any, make_result: Any) -> None:
-    results = _results(make_result, [1], [0], [0])
+    edition = make_edition({"c": ["a", "b"]})
+    results = _scores(edition, make_result, [1], [0], [0])
     with pytest.raises(ScoreError, match="whole run of 'oracle'"):
-        sanity(make_edition({"c": ["a", "b"]}), results, {"a": [0.5]})
+        sanity(edition, results, {"a": [0.5]})
