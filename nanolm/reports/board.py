@@ -160,6 +160,13 @@ def _write(path: Path, text: str) -> None:
 def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: Mapping[str, int]) -> None:
     site = {
         "chunk": viewer.CHUNK,
+        "categories": {
+            category.slug: {
+                "title": category.title,
+                "benchmarks": [s for s in counts if edition.benchmarks[s].category == category.slug],
+            }
+            for category in edition.categories
+        },
         "benchmarks": {
             slug: {"title": edition.benchmarks[slug].title, "items": count} for slug, count in counts.items()
         },

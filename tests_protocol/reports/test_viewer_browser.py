@@ -169,3 +169,20 @@ def test_on_a_phone_the_list_gives_way_to_the_item_and_nothing_overflows(browser
         page.goto((site / name).as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.close()
+
+
+def test_a_whole_category_and_all_benchmarks_are_one_list(page: Any, site: Path) -> None:
+    page.goto((site / "items.html").as_uri() + "#b=math-and-reasoning")
+    assert count(page) == "20 of 20 items"
+    page.select_option("#benchmark", "all")
+    page.wait_for_function("document.getElementById('count').textContent === '126 of 126 items'")
+    page.select_option("#verdict", "t")
+    assert 0 < int(count(page).split()[0]) < 126
+    page.locator("#right").press("j")
+    page.wait_for_selector("article.item")
+    assert page.locator(".verdict.truncated").count() > 0
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("article.item")
+    assert page.locator(".row.chosen").count() == 1
