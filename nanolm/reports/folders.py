@@ -12,42 +12,10 @@ import zstandard
 from nanolm.editions.edition import Edition
 from nanolm.entries.synthetic import TITLES
 from nanolm.errors import RecordError, ScoreError, UsageError
-from nanolm.schema import EntryScore, Output, Reason, Verdict
+from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally
-
-Key = tuple[str, str, int]
-"""Benchmark, item, sample."""
-
-
-class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of verdicts.jsonl: which output, and its verdict."""
-
-    benchmark: str
-    item: str
-    sample: int
-    correct: bool
-    reason: Reason | None = None
-    answer: Any = None
-    rule: str = ""
-    span: tuple[int, int] | None = None
-    detail: str = ""
-
-    @property
-    def key(self) -> Key:
-        """Benchmark, item, sample."""
-        return self.benchmark, self.item, self.sample
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict by itself."""
-        return Verdict(
-            correct=self.correct,
-            reason=self.reason,
-            answer=self.answer,
-            rule=self.rule,
-            span=self.span,
-            detail=self.detail,
-        )
+from nanolm.verdicts import file
+from nanolm.verdicts.file import VerdictLine
 
 
 class RunFolder:
@@ -95,7 +63,7 @@ class RunFolder:
 
     def has_outputs(self) -> bool:
         """Whether there is a record to show."""
-        return _find(self.path, "outputs") is not None and _find(self.path, "verdicts") is not None
+        return _find(self.path, "outputs") is not None and (self.path / file.FILE).exists()
 
     def outputs(self) -> Iterator[Output]:
         """Every recorded output, as it was written."""
@@ -103,7 +71,10 @@ class RunFolder:
 
     def verdicts(self) -> Iterator[VerdictLine]:
         """Every verdict."""
-        return _lines(self.path, "verdicts", VerdictLine)
+        path = self.path / file.FILE
+        if not path.exists():
+            raise RecordError(f"{self.path} has no {file.FILE}; `nanolm rescore` on this entry writes it")
+        return file.read(path)
 
     def results(self, edition: Edition) -> dict[str, BenchmarkResult]:
         """What scoring starts from, by benchmark: read from the verdicts and score.json's chance levels."""
@@ -186,10 +157,10 @@ def _lines(folder: Path, stem: str, kind: Any) -> Iterator[Any]:
     if path is None:
         raise RecordError(f"{folder} has no {stem}.jsonl or {stem}.jsonl.zst; run or rescore the entry first")
     decoder = msgspec.json.Decoder(kind)
-    with path.open("rb") as file:
-        source: Any = file
+    with path.open("rb") as opened:
+        source: Any = opened
         if path.suffix == ".zst":
-            source = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            source = zstandard.ZstdDecompressor().stream_reader(opened, read_across_frames=True)
         for number, line in enumerate(_split(source), start=1):
             try:
                 yield decoder.decode(line)

@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 
 from nanolm.errors import UsageError
-from nanolm.reports.folders import Key, RunFolder
+from nanolm.reports.folders import RunFolder
 from nanolm.reports.viewer import ItemsOf, as_text
 from nanolm.schema import Interval
 from nanolm.scoring.compare import wilson
+from nanolm.verdicts.file import Key
 
 FAULTS = ("model", "extractor", "gold", "unclear")
 """Whose fault a failure is; a fault of the extractor is fixed in a patch edition (§10)."""

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nanolm.reports.folders import Key, RunFolder, VerdictLine
+from nanolm.reports.folders import RunFolder
 from nanolm.reports.reply import parts
+from nanolm.verdicts.file import Key, VerdictLine
 
 CHUNK = 40
 """Items per file: a few hundred kilobytes of text, for one screen that is looked at."""
