@@ -59,6 +59,8 @@ def build(
             f"{edition.name} ({edition.digest}). Rescore the runs under it (nanolm rescore --all), or name "
             "the edition they have"
         )
+    for run in found:
+        run.identify(edition)
     checks = gate(folder, found)
     table = rows(found, checks.checked)
     order = {row.name: place for place, row in enumerate(table)}

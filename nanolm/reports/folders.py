@@ -1,5 +1,6 @@
 """Reads `reports/<edition>/<entry>/`: score.json, run.json, outputs and verdicts, line by line."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ import msgspec
 import zstandard
 
 from nanolm.editions.edition import Edition
-from nanolm.entries.synthetic import TITLES
-from nanolm.errors import RecordError, ScoreError, UsageError
+from nanolm.entries.entry import Entry
+from nanolm.entries.reference import names, resolve
+from nanolm.entries.synthetic import TITLES, synthetic
+from nanolm.errors import NanoLMError, RecordError, ScoreError, UsageError
 from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally
 from nanolm.verdicts import file
@@ -24,8 +27,18 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.score: EntryScore = _read_json(path / "score.json", EntryScore)
+        self.entry: Entry | None = None
+        """The edition's own entry of that name, once `identify` has looked for it."""
         run = path / "run.json"
         self.run: dict[str, Any] = _read_json(run, dict) if run.exists() else {}
+
+    def identify(self, edition: Edition) -> None:
+        """Look the entry up among the edition's: its title, markers, and what has superseded it since."""
+        if self.name in TITLES:
+            self.entry = synthetic(self.name)
+        elif self.name in names(edition):
+            with contextlib.suppress(NanoLMError):
+                self.entry = resolve(self.name, edition)
 
     @property
     def name(self) -> str:
@@ -39,18 +52,20 @@ class RunFolder:
 
     @property
     def superseded_by(self) -> str | None:
-        """The entry that replaces this one, as run.json or its entry says."""
-        found = self._of_entry("superseded_by", None)
+        """The entry that replaces this one, as the edition or run.json says (§10)."""
+        found = self.entry.superseded_by if self.entry else self._of_entry("superseded_by", None)
         return str(found) if found else None
 
     @property
     def title(self) -> str:
         """The entry's title, or else its name."""
-        return str(self._of_entry("title", "") or TITLES.get(self.name, self.name))
+        return self.entry.title if self.entry else str(self._of_entry("title", "") or self.name)
 
     @property
     def closer(self) -> str:
         """What ends a reasoning block, for folding it (§6.1)."""
+        if self.entry and self.entry.reasoning:
+            return self.entry.reasoning.closer
         reasoning = self._of_entry("reasoning", None)
         found = reasoning.get("closer") if isinstance(reasoning, dict) else None
         return str(found or "</think>")

@@ -35,10 +35,11 @@ def gate(folder: Path, found: Sequence[RunFolder]) -> Gate:
         expected = {"oracle": 100.0, "constant": 0.0}.get(run.name)
         index = run.score.index
         if expected is not None and run.score.complete and index and index.value != expected:
+            because = "; ".join(run.score.not_publishable_because)
             raise ScoreError(
                 f"the sanity check fails: {run.name} scores {index.value!r} in {run.path}, expected "
-                f"{expected:.2f}. Scores of this edition can't be trusted; no board is "
-                "built. See `nanolm check`"
+                f"{expected:.2f}, so scores of this edition can't be trusted and no board is built. "
+                f"That run says: {because or 'nothing'}. See `nanolm check`"
             )
     path = folder / FILE
     if not path.exists():

@@ -188,6 +188,18 @@ def test_a_superseded_entry_stays_marked(
     assert {entry["entry"]: entry["marks"] for entry in board["entries"]}["old"] == ["superseded"]
 
 
+def test_titles_come_from_the_edition_s_entries(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    write_run(tmp_path, "smollm2-135m-instruct-q4")
+    write_run(tmp_path, "random")
+    _build(tmp_path, mini)
+    titles = {
+        row["entry"]: row["title"]
+        for row in json.loads((tmp_path / "site" / "board.json").read_bytes())["entries"]
+    }
+    assert titles["random"] == "Uniform random guessing"
+    assert titles["smollm2-135m-instruct-q4"].startswith("SmolLM2")
+
+
 def test_items_that_must_not_be_redistributed_need_private(
     tmp_path: Path, mini: Edition, write_run: WriteRun
 ) -> None:
