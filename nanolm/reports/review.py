@@ -88,8 +88,13 @@ def failures(chosen: Iterable[tuple[RunFolder, Key]], items_of: ItemsOf) -> list
         wanted.setdefault(id(run), (run, []))[1].append(key)
     found = []
     for run, keys in wanted.values():
-        verdicts = {line.key: line for line in run.verdicts() if line.key in set(keys)}
-        texts = {(o.benchmark, o.item, o.sample): o.text for o in run.outputs()}
+        these = set(keys)
+        verdicts = {line.key: line for line in run.verdicts() if line.key in these}
+        texts = {
+            (one.benchmark, one.item, one.sample): one.text
+            for one in run.outputs()
+            if (one.benchmark, one.item, one.sample) in these
+        }
         for key in keys:
             line, items = verdicts[key], items_of(key[0])
             item = items.shown.get(key[1]) if items else None
