@@ -49,6 +49,11 @@ def check(folder: Path, edition: Edition) -> CheckFile:
         edition_digest=edition.digest,
         ok=all(one.ok for one in checks),
         checks=checks,
+        notes=tuple(
+            f"{name}: {'; '.join(scores[name].not_publishable_because)}"
+            for name in ENTRIES
+            if any(one.entry == name and not one.ok for one in checks)
+        ),
     )
     path = folder / FILE
     part = path.with_suffix(".part")
@@ -69,6 +74,8 @@ def show(edition: Edition, found: CheckFile) -> None:
     console.print(
         "random: one seeded draw beside the exact expectation, within 5 standard deviations (ruling 78)."
     )
+    for note in found.notes:
+        console.print(note, markup=False)
 
 
 def _cells(edition: Edition, one: Check) -> tuple[str, str, str, str]:

@@ -20,6 +20,8 @@ class CheckFile(msgspec.Struct, frozen=True, kw_only=True):
     edition_digest: str
     ok: bool
     checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    """What the runs of failed checks say about themselves, e.g. that code was not run."""
 
 
 class Gate(NamedTuple):

@@ -30,8 +30,11 @@ def _rewrite(folder: Path, **changes: Any) -> None:
 
 def _synthetic(tmp_path: Path, write_run: WriteRun) -> Path:
     """Runs of a perfect, a constant and a guessing entry: right as often as chance has it."""
+    becauses = {"oracle": ("code was not run",), "constant": (), "random": ()}
     for name, index in (("oracle", 100.0), ("constant", 0.0), ("random", 2.0)):
-        _rewrite(write_run(tmp_path, name), index=index, raw=lambda line: line["chance"])
+        _rewrite(
+            write_run(tmp_path, name, because=becauses[name]), index=index, raw=lambda line: line["chance"]
+        )
     return tmp_path / "mini"
 
 
@@ -65,7 +68,9 @@ def test_a_broken_oracle_fails_with_exit_status_1(tmp_path: Path, mini: Edition,
         ("random", "mbpp-plus-mini"),
         ("random", "evoeval-mini"),
     ]
-    assert json.loads((folder / "check.json").read_bytes())["ok"] is False
+    written = json.loads((folder / "check.json").read_bytes())
+    assert written["ok"] is False
+    assert written["notes"] == ["oracle: code was not run", "random: "]
 
 
 def test_missing_partial_and_stale_runs_are_named(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
