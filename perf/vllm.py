@@ -20,6 +20,7 @@ from nanolm.engines import frames, vllm_worker
 from nanolm.engines.vllm import VLLMEngine
 from nanolm.schema import Decoding, Request
 
+Raw = argparse.RawDescriptionHelpFormatter
 DECODING = Decoding(temperature=0.7, top_p=0.9)
 
 

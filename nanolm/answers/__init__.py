@@ -70,11 +70,15 @@ def settle(answer: Answer, right: bool) -> Verdict:
 def verdict(reply: Reply, item: Item, module: AnswerModule | None = None) -> Verdict:
     """Judge what is left of an output after its reasoning was removed; spans are the output's own.
 
-    A truncated reply is settled before it is read (§6.1, ruling 1).
+    A truncated reply is settled before it is read (§6.1, ruling 1). Of one that ran into the budget a
+    letter is shown all the same, for people who look at it: unlike a label or a number it can't be
+    the front part of another.
     """
-    if reply.truncated:
-        return Verdict(correct=False, reason="truncated", rule="truncated")
     module = module or get(item.answer_type)
+    if reply.truncated:
+        shown = item.answer_type == "letter" and reply.rule == "length"
+        read = module.extract(reply.text, item).value if shown else None
+        return Verdict(correct=False, reason="truncated", rule="truncated", answer=read)
     found = module.judge(module.extract(reply.text, item), item)
     if found.span is None or reply.offset == 0:
         return found

@@ -6,17 +6,22 @@ The rules in order; the first that matches wins:
 2. `longest-block`: else the longest fenced block, the first on a tie; `empty-block` when it is blank.
 3. `whole-reply`: else the whole reply; `empty-reply` when it is blank.
 
+Beside the rulings: a fence may open and close in one line; a block whose info string says `text` or the
+like defines nothing, but can be the longest. Only statements at the module's top level define.
+
 Nothing in the program is edited: no dedent beyond the fence's own indentation, no removal of tests,
 main guards or prints, no joining of blocks (ruling 48). Running it is the sandbox's work (§7).
 """
 
 import ast
+import keyword
 import re
 import threading
 import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nanolm.answers import refuse
 from nanolm.schema import Answer, Item, Verdict
 
 RULES = ("defining-block", "longest-block", "empty-block", "whole-reply", "empty-reply")
@@ -251,6 +256,31 @@ def program(answer: Answer, item: Item) -> str:
     if preamble and not preamble.endswith("\n"):
         preamble += "\n"
     return preamble + str(answer.value)
+
+
+def check(item: Item) -> None:
+    """Raises `ItemError` for an item whose function name is no identifier, or that no evaluator knows."""
+    name = item.function
+    if name is None or not name.isidentifier() or keyword.iskeyword(name):
+        raise refuse(item, f"function name {name!r}", "a Python identifier")
+    if not item.dataset or not item.task:
+        raise refuse(item, f"data set {item.dataset!r}, task {item.task!r}", "the evaluator's names of both")
+
+
+def verdict(answer: Answer, status: str, detail: str = "") -> Verdict:
+    """The verdict on a program by its evaluator's status: `pass`, `fail`, `timeout` or `error` (§7).
+
+    `error` is a program that brought its checker down: it did not pass, so it is `wrong`, and `detail`
+    names the status. A sandbox that fails by itself raises `SandboxError` instead.
+    """
+    return Verdict(
+        correct=status == "pass",
+        reason=None if status == "pass" else "wrong",
+        answer=answer.value,
+        rule=answer.rule,
+        span=answer.span,
+        detail=detail,
+    )
 
 
 def judge(answer: Answer, item: Item) -> Verdict:

@@ -51,7 +51,8 @@ _LETTER = "[A-Za-zＡ-Ｚａ-ｚ]"
 _TAG = r"</?+[A-Za-z][A-Za-z0-9_-]{1,31}[ /]*+>|<([a-z])>(?=[^\n]{1,40}?</\1>)|</[a-z]>"
 _COMMAND = r"\\(?:boxed|text[a-z]{0,9}|math[a-z]{0,9}|bf|rm)[ \t]*+\{|\\[^\w\s]"
 # No part of a word: 'I'm', 'B-cells', 'C++', 'U.S.', 'e.g.', an accent put on with a combining mark.
-_ALONE = r"(?![^\W_]|[\u0300-\u036f]|['’\-\u2010\u2011][^\W_]|[+#]|_+[^\W_]|\.\d|\.[^\W\d_](?![^\W_]))"
+_WORD = r"[^\W_\u0e00-\u0eff\u2e80-\ud7ff\uf900-\ufaff]"  # not of scripts that set no blanks
+_ALONE = rf"(?!{_WORD}|[\u0300-\u036f]|['’\-\u2010\u2011]{_WORD}|[+#]|_+{_WORD}|\.\d|\.[^\W\d_](?!{_WORD}))"
 
 
 def _wrappers(name: str, white: str = _WHITE) -> str:
@@ -152,14 +153,13 @@ def _boxed(reply: str, start: int, end: int, options: _Options) -> Answer | None
     box = boxes.last(reply, start)
     if box is None or isinstance(box, str) or box.end > end:
         return None
-    inner_end = markup.strip_outer(reply, box.inner_start, box.inner_end)[1]
-    one = _ONE.match(reply, box.inner_start, inner_end)
+    one = _ONE.match(reply, box.inner_start, box.inner_end)
     if one is None:
         return None
-    rest = _BETWEEN.match(reply, one.end(), inner_end)
+    rest = _BETWEEN.match(reply, one.end(), box.inner_end)
     if (
-        (rest and rest.end() == inner_end)
-        or _own_text(reply, one, inner_end, options)
+        (rest and rest.end() == box.inner_end)
+        or _own_text(reply, one, box.inner_end, options)
         or _second(reply, one, box.inner_end, options)
     ):
         return _settled(reply, one, box.inner_end, "box", options)

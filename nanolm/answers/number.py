@@ -24,7 +24,7 @@ from nanolm.schema import Answer, Item, Verdict
 
 RULES = ("box", "answer-line", "last-number", "none")
 
-_DIGIT = re.compile(r"[\d½-¾⅐-⅞]")
+_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
 # Content that is no plain number, though digits stand in it.
 _NOT_PLAIN = re.compile(r"\\(?:sqrt|pi|log|ln|sin|cos|tan|binom|infty)(?![A-Za-z])|[√π∞∛]")
 
@@ -72,8 +72,10 @@ def _last_number(reply: str, start: int, end: int) -> numerals.Numeral | None:
     """The last number, looked for line by line from the end: no number goes over a line's end."""
     while start < end:
         line = max(start, reply.rfind("\n", start, end) + 1)
-        if _DIGIT.search(reply, line, end):
-            found = numerals.last(reply, line, end)
+        digit = _DIGIT.search(reply, line, end)
+        if digit:
+            # A sign, a point or `\\dfrac{` may stand before the first digit.
+            found = numerals.last(reply, max(line, digit.start() - 16), end)
             if found:
                 return found
         end = line - 1

@@ -46,7 +46,7 @@ _START = re.compile(
     rf"(?P<sign>{_SIGN})?+"
     rf"(?:(?P<run>\d++(?:(?:{_GROUP})\d++)*+)(?P<decimals>(?:[.٫．]\d++)*+)"
     rf"|(?P<point>[.٫．]\d++(?:\.\d++)*+)"
-    rf"|(?P<vulgar>[{_HALVES}])|(?P<frac>\\[dt]?frac(?![A-Za-z])))"
+    rf"|(?P<vulgar>[{_HALVES}]++)|(?P<frac>\\[dt]?frac(?![A-Za-z])))"
 )
 _GROUPED = re.compile(rf"\d{{1,3}}({_GROUP})\d{{3}}(?:\1\d{{3}})*+")
 _SEPARATOR = re.compile(_GROUP)
@@ -77,12 +77,22 @@ def only(text: str, start: int, end: int) -> Numeral | None:
 
 
 def last(text: str, start: int, end: int) -> Numeral | None:
-    """The last number of `text[start:end]`."""
-    found = None
-    for numeral in find(text, start, end):
-        if numeral.text:
-            found = numeral
-    return found
+    """The last number of `text[start:end]`, looked for in windows from the end, so that it is found fast."""
+    size = _WINDOW
+    while True:
+        left = max(start, end - size)
+        while left > start and (text[left - 1] in _RUN_MARKS or text[left - 1].isdigit()):
+            left -= 1  # never into the middle of a row of digits
+        found = None
+        for numeral in find(text, left, end):
+            if numeral.text:
+                found = numeral
+        if left == start or (found and found.start > left + _REACH):
+            return found
+        if found:
+            size *= 4  # what stands before the window may belong to the number
+        else:
+            end = left + _REACH
 
 
 def find(text: str, start: int, end: int) -> Iterator[Numeral]:
@@ -120,8 +130,11 @@ def equal(first: str, second: str) -> bool:
 def _run(text: str, begin: re.Match[str], end: int) -> Iterator[Numeral]:
     """The numbers of a row of digits: one, when it fits the form of thousands groups, else several."""
     start, stop = begin.span("run")
+    is_one = text[start:stop].isdecimal()
+    if is_one and not _is_free(text, start):
+        return
     signed = bool(begin["sign"]) and _may_be_signed(text, begin.start())
-    parts = _parts(text, start, stop)
+    parts = [(start, stop)] if is_one else _parts(text, start, stop)
     if len(parts) == 1 and not _is_free(text, start) and _GROUPED.fullmatch(text, start, stop):
         parts = _split(text, start, stop)  # `Q3 200`: 3 belongs to the word, 200 doesn't
     for index, (left, right) in enumerate(parts):
@@ -146,15 +159,20 @@ def _run(text: str, begin: re.Match[str], end: int) -> Iterator[Numeral]:
 
 def _parts(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     """A row of digits as numbers: whole, else split at its blanks, else at every separator (ruling 32)."""
-    if text[start:stop].isdecimal() or _GROUPED.fullmatch(text, start, stop):
+    if _GROUPED.fullmatch(text, start, stop):
         return [(start, stop)]
     parts = []
-    for left, right in _split(text, start, stop, _SPACES):
+    for left, right in _ends(_split(text, start, stop, _SPACES)):
         if _GROUPED.fullmatch(text, left, right) and text[left:right].find(" ") == -1:
             parts.append((left, right))
         else:
-            parts.extend(_split(text, left, right))
+            parts.extend(_ends(_split(text, left, right)))
     return parts
+
+
+def _ends(parts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The first two and last three of many: more are never asked for."""
+    return parts if len(parts) <= 5 else parts[:2] + parts[-3:]
 
 
 def _split(text: str, start: int, stop: int, marks: str | None = None) -> list[tuple[int, int]]:
@@ -206,7 +224,7 @@ def _other(text: str, begin: re.Match[str], end: int) -> Numeral:
     if begin["point"]:
         found = _number(text, begin.start("point"), begin.end(), begin["point"].count("."), True, end)
     elif begin["vulgar"]:
-        found = Numeral(_VULGAR[begin["vulgar"]], start, begin.end())
+        found = Numeral(_VULGAR.get(begin["vulgar"], ""), start, begin.end())  # `½½` is none
     else:
         arguments = _ARGUMENTS.match(text, begin.end(), end)
         if arguments is None:
@@ -289,6 +307,10 @@ def _fraction(found: re.Match[str]) -> str:
     return _quotient(above, below)
 
 
+_WINDOW = 2048
+_REACH = 128
+"""How far a number reaches beyond its row of digits, at most."""
+_RUN_MARKS = _SPACES + ",.{}\\!٫٬．"
 _LONGEST = 1000
 """Digits up to which fractions are put in lowest terms and exponents written out; `equal` needs neither."""
 

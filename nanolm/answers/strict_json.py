@@ -43,7 +43,8 @@ def number(text: str) -> int | float | Decimal | str:
     An exponent that not even Decimal can hold leaves the text as it is.
     """
     if text.lstrip("-").isdigit():
-        return int(text) if len(text) <= _INT_DIGITS else Decimal(text)
+        # Written with a fraction, a longer one can be read back from JSON.
+        return int(text) if len(text) <= _INT_DIGITS else Decimal(f"{text}.0")
     try:
         exact = Decimal(text)
     except InvalidOperation:

@@ -11,7 +11,8 @@ A call object has a string `name` and `arguments` that is an object, or a string
 
 Judging: predicted and gold calls match one to one in any order (ruling 62). Two calls match when
 their names are the same and, credentials aside, every gold parameter that is required or not
-documented is there and equal, and every optional parameter that both give is equal.
+documented is there and equal, and every optional parameter that both give is equal. Null is absent, for
+required parameters too.
 """
 
 import re
@@ -20,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
-from nanolm.answers import strict_json
+from nanolm.answers import refuse, strict_json
 from nanolm.answers.credentials import is_credential
 from nanolm.schema import Answer, FunctionSignature, Item, Verdict
 
@@ -73,6 +74,20 @@ def _call(value: Any) -> Call | None:
     if not isinstance(arguments, dict):
         return None
     return {"name": value["name"], "arguments": arguments}
+
+
+def check(item: Item) -> None:
+    """Raises `ItemError` for an item without gold calls, or with one that is no call object."""
+    gold = item.gold
+    if not isinstance(gold, list | tuple) or not gold:
+        raise refuse(item, f"gold {gold!r}", "a non-empty list of calls")
+    for call in gold:
+        if not isinstance(call, dict) or not isinstance(call.get("name"), str) or not call["name"].strip():
+            raise refuse(item, f"a gold call without a name: {call!r}", '{"name", "arguments"}')
+        if not isinstance(call.get("arguments"), dict):
+            raise refuse(
+                item, f"a gold call whose arguments are no object: {call!r}", '{"name", "arguments"}'
+            )
 
 
 def judge(answer: Answer, item: Item) -> Verdict:

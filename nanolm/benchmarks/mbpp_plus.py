@@ -35,6 +35,7 @@ def _item(benchmark: str, row: Row) -> Item:
         question=row.text("prompt"),
         gold=None,
         function=row.text("entry_point"),
+        reference=row.text("canonical_solution").strip("\n"),
         dataset=benchmark,
         task=task,
         source=row.where,

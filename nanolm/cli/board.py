@@ -1,11 +1,44 @@
 """`nanolm board`."""
 
-import click
+import json
+from pathlib import Path
 
-from nanolm.errors import UsageError
+import click
 
 
 @click.command()
-def command() -> None:
-    """Not built yet."""
-    raise UsageError("nanolm board is not built yet")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("-o", "--out", default="site", type=click.Path(path_type=Path), help="Where the pages go.")
+@click.option("--edition", help="The edition, by name or folder (default: the one the runs name).")
+@click.option(
+    "--private", is_flag=True, help="Include items that must not be redistributed. For your own eyes only."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def command(folder: Path | None, out: Path, edition: str | None, private: bool, as_json: bool) -> None:
+    """Build the board and item viewer from reports.
+
+    FOLDER holds one edition's runs, e.g. reports/nano-lm-v1 (default: the only folder below reports/). The
+    result opens from the file system, without a server. It is refused when runs of several editions lie
+    there, and while a sanity check fails.
+    """
+    from nanolm import editions
+    from nanolm.reports.board import build
+    from nanolm.reports.folders import edition_folder, one_edition, runs
+    from nanolm.reports.items import items_of
+
+    folder = edition_folder(folder)
+    found = editions.load(edition or one_edition(runs(folder))[0])
+    built = build(folder, out, found, items_of(found), private=private)
+    if as_json:
+        click.echo(json.dumps({**built._asdict(), "page": str(built.page)}))
+        return
+    click.echo(
+        f"{built.page}: {built.entries} entries, {built.ranked} ranked, {built.items:,} items to look at"
+    )
+    if built.without_outputs:
+        click.echo(
+            f"No verdicts beside the outputs of {', '.join(built.without_outputs)}: not compared, "
+            "and not among the items. `nanolm rescore` writes them"
+        )
+    if built.left_out:
+        click.echo(f"Items of {', '.join(built.left_out)} are left out: not to be redistributed (--private)")

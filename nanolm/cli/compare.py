@@ -1,11 +1,28 @@
 """`nanolm compare`."""
 
-import click
+from pathlib import Path
 
-from nanolm.errors import UsageError
+import click
 
 
 @click.command()
-def command() -> None:
-    """Not built yet."""
-    raise UsageError("nanolm compare is not built yet")
+@click.argument("entries", nargs=-1, required=True)
+@click.option("--reports-dir", default="reports", type=click.Path(path_type=Path), show_default=True)
+@click.option("--edition", help="The edition, where an entry has runs of several (name or folder).")
+@click.option("--items", "list_items", is_flag=True, help="List the items on which the entries differ.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(
+    entries: tuple[str, ...], reports_dir: Path, edition: str | None, list_items: bool, as_json: bool
+) -> None:
+    """Paired comparison of two or more entries on the same items.
+
+    ENTRIES are names below the reports folder, or run folders. The first is compared with each of the
+    others by a paired bootstrap; where an interval holds 0, the two are not shown to differ.
+    """
+    from nanolm.reports import compare as report
+
+    found = report.read(entries, reports_dir, edition)
+    if as_json:
+        click.echo(report.as_json(found))
+    else:
+        report.show(found, list_items)

@@ -45,7 +45,8 @@ def open_engine(
     if (name == "llamacpp") != (entry.artefact == "gguf"):
         fits = "llamacpp" if entry.artefact == "gguf" else "vllm"
         raise EngineError(
-            f"{entry.name} is a {entry.artefact} artefact, which --engine={name} can't run; use --engine={fits}"
+            f"{entry.name} is a {entry.artefact} artefact, which --engine={name} can't run;"
+            f" use --engine={fits}"
         )
     from nanolm.entries import weights
 

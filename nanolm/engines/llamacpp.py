@@ -161,7 +161,7 @@ def parameters(request: Request) -> dict[str, Any]:
         "top_k": decoding.top_k,
         "min_p": decoding.min_p,
         "repeat_penalty": decoding.repetition_penalty,
-        "repeat_last_n": -1,
+        "repeat_last_n": len(request.prompt_ids) + request.max_tokens,  # over all, as vLLM does
         "typical_p": 1.0,
         "presence_penalty": 0.0,
         "frequency_penalty": 0.0,

@@ -19,6 +19,7 @@ def start(settings: dict[str, Any]) -> Any:
     params.n_ctx = settings["context"]
     params.n_parallel = settings["slots"]
     params.cpuparams.n_threads = settings["threads"]
+    params.cpuparams.poll = 0  # threads that spin lose all their time on a machine that others use too
     params.special = True  # §6.1 works on the text with its special tokens
     params.warmup = False
     params.ui = False

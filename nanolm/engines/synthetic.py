@@ -29,8 +29,8 @@ class SyntheticEngine:
     def __init__(self, kind: Kind, items_of: ItemsOf) -> None:
         self.kind = kind
         self._items_of = items_of
-        self._items: dict[str, dict[str, Item]] = {}
-        self._constants: dict[str, str] = {}
+        self._benchmark = self._constant = ""
+        self._items: dict[str, Item] = {}
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Generation]:
         """In the order of the requests; nothing is computed ahead."""
@@ -49,19 +49,21 @@ class SyntheticEngine:
         raise EngineError(f"the synthetic entry {self.kind!r} has no log-likelihoods; choose a model's entry")
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Lets the items go."""
+        self._benchmark, self._items = "", {}
 
     def _reply(self, request: Request) -> str:
-        if request.benchmark not in self._items:
+        if request.benchmark != self._benchmark:  # requests come benchmark by benchmark
             items = self._items_of(request.benchmark)
-            self._items[request.benchmark] = {item.id: item for item in items}
-            self._constants[request.benchmark] = constant(items)
-        item = self._items[request.benchmark][request.item]
+            self._benchmark = request.benchmark
+            self._items = {item.id: item for item in items}
+            self._constant = constant(items)
+        item = self._items[request.item]
         if self.kind == "oracle":
             return oracle(item)
         if self.kind == "constant":
-            return self._constants[request.benchmark]
-        return guess(item, request.seed) or self._constants[request.benchmark]
+            return self._constant
+        return guess(item, request.seed) or self._constant
 
 
 def oracle(item: Item) -> str:
@@ -79,7 +81,8 @@ def oracle(item: Item) -> str:
         case "code":
             if not item.reference:
                 raise LookupError(f"{item.benchmark} {item.id}: the source gives no reference solution")
-            return f"```python\n{item.reference}\n```"
+            fence = "````" if "```" in item.reference else "```"
+            return f"{fence}python\n{item.reference}\n{fence}"
 
 
 def constant(items: Sequence[Item]) -> str:

@@ -264,6 +264,8 @@ class VLLMEngine:
     def _next(self) -> tuple[Replica, frames.FromWorker | None]:
         """The next message of a living replica; a silent one is killed and reported as gone."""
         while True:
+            if not self._replicas:  # another thread ended the run
+                raise EngineError("vLLM was closed")
             try:
                 replica, message = self._inbox.get(timeout=1.0)
             except queue.Empty:

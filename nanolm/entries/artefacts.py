@@ -43,6 +43,10 @@ class Artefacts(Protocol):
         """All bytes of a small file."""
         ...
 
+    def small_files(self) -> Path:
+        """A folder on this machine with all but the weights: configuration, tokenizer, template."""
+        ...
+
 
 class Folder:
     """A model folder on this machine."""
@@ -70,6 +74,9 @@ class Folder:
 
     def whole(self, name: str) -> bytes:
         return self.read(name, 0, -1)
+
+    def small_files(self) -> Path:
+        return self.path
 
 
 def of(entry: Entry) -> Artefacts:

@@ -147,6 +147,22 @@ def from_gguf(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
     return complete(entry, edition)
 
 
+def check_content(entry: Entry) -> None:
+    """Raise `EntryError` when an entry's local model is not the one its revision names."""
+    path = Path(entry.path)
+    if not path.exists():
+        raise EntryError(f"{entry.name}: there is no model at {path}; check `path` in its entry file")
+    if path.is_dir():
+        found = _content(Folder(path), audit(Folder(path)))
+    else:
+        found = sha256(path)
+    if found != entry.revision:
+        raise EntryError(
+            f"{entry.name}: the model at {path} has the digest {found}, expected {entry.revision}; "
+            "a changed model is a new entry (nanolm entry add)"
+        )
+
+
 def _refuse_adapter(source: Artefacts) -> None:
     names = source.names()
     if not names:

@@ -24,8 +24,10 @@ class EntryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     name: str
     title: str
     artefact: Artefact
-    repo: str
-    revision: str
+    repo: str = ""
+    revision: str = ""
+    path: str = ""
+    """A local model folder or file, absolute or below the entry file's own folder."""
     mode: Mode
     parameters: int
     context: int
@@ -36,6 +38,8 @@ class EntryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     stop_ids: tuple[int, ...]
     end_markers: tuple[str, ...] = ()
     superseded_by: str | None = None
+    warnings: tuple[str, ...] = ()
+    """What `nanolm entry lock` found odd, e.g. tokenizers that disagree."""
     unofficial: str = ""
     """Why the entry is no official one, in words; empty for official entries."""
     reasoning: Reasoning | None = None
@@ -91,8 +95,11 @@ def _check(file: EntryFile, path: Path) -> None:
             raise EntryError(f"{path}: {field} {what}")
 
 
-def to_entry(file: EntryFile, edition: Edition | None) -> Entry:
-    """The entry of a file, with what follows from it: samples, publishing, digest."""
+def to_entry(file: EntryFile, edition: Edition | None, folder: Path | None = None) -> Entry:
+    """The entry of a file, with what follows from it: samples, publishing, digest.
+
+    `folder` is the file's own, from which a relative `path` counts.
+    """
     return complete(
         Entry(
             name=file.name,
@@ -100,6 +107,7 @@ def to_entry(file: EntryFile, edition: Edition | None) -> Entry:
             artefact=file.artefact,
             repo=file.repo,
             revision=file.revision,
+            path=str((folder or Path()) / file.path) if file.path else "",
             mode=file.mode,
             template_arguments=file.template_arguments,
             parameters=file.parameters,
@@ -115,6 +123,7 @@ def to_entry(file: EntryFile, edition: Edition | None) -> Entry:
             not_publishable_because=(file.unofficial,) if file.unofficial else (),
             unverified=file.unverified,
             superseded_by=file.superseded_by,
+            warnings=file.warnings,
             weights=file.weights,
         ),
         edition,
@@ -140,7 +149,7 @@ def complete(entry: Entry, edition: Edition | None) -> Entry:
 def to_file(entry: Entry) -> EntryFile:
     """The file of an entry: what `to_entry` reads back."""
     fields = {name: getattr(entry, name) for name in EntryFile.__struct_fields__ if name != "unofficial"}
-    return EntryFile(**fields)
+    return EntryFile(**fields, unofficial="" if entry.official else entry.not_publishable_because[0])
 
 
 def write(file: EntryFile, path: Path, comment: str = "") -> None:
@@ -156,7 +165,10 @@ def dumps(file: EntryFile, comment: str = "") -> str:
     lines += [f"{key} = {_toml(value)}" for key, value in data.items() if not _is_table(key, value)]
     for key, value in data.items():
         if _is_table(key, value):
-            said = {inner: item for inner, item in value.items() if item not in ("", {})}
+            empty: tuple[Any, ...] = (
+                ("", {}) if key == "decoding" else ()
+            )  # its quote, link and sources may be left out
+            said = {inner: item for inner, item in value.items() if item not in empty}
             lines += ["", f"[{key}]", *(f"{_key(inner)} = {_toml(item)}" for inner, item in said.items())]
     return "\n".join(lines) + "\n"
 

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nanolm.entries.artefacts import Folder
+from nanolm.entries.artefacts import Folder, template_text
 from nanolm.errors import EntryError
 
-_NEEDED = "tokenizer_config.json"
+_NEEDED = {"config.json", "tokenizer.json", "tokenizer_config.json"}
+_SMALL = (".json", ".jinja", ".txt", ".model", ".tiktoken")
+_WEIGHTS = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 
 
 def _endpoint() -> str | None:
@@ -98,11 +100,23 @@ class Repository:
         return b"".join(pieces)[:length]
 
     def whole(self, name: str) -> bytes:
+        return self._fetch(name).read_bytes()
+
+    def small_files(self) -> Path:
+        """The revision's folder in the hub client's cache, its small files fetched first."""
+        wanted = sorted(name for name in self.names() if name.endswith(_SMALL) and name not in _WEIGHTS)
+        if not wanted:
+            raise EntryError(f"{self.where} holds no configuration and no tokenizer")
+        folder = Path()
+        for name in wanted:
+            folder = self._fetch(name).parent
+        return folder
+
+    def _fetch(self, name: str) -> Path:
         from huggingface_hub import hf_hub_download
 
         with _errors(self.reference, self.revision, f"{name} of {self.where}"):
-            path = hf_hub_download(self.reference, name, revision=self.revision, endpoint=_endpoint())
-            return Path(path).read_bytes()
+            return Path(hf_hub_download(self.reference, name, revision=self.revision, endpoint=_endpoint()))
 
     def _url(self, name: str) -> str:
         from huggingface_hub import hf_hub_url
@@ -116,13 +130,21 @@ def repository(repo: str, revision: str | None) -> Repository:
 
 
 def snapshot(repo: str, revision: str) -> Folder | None:
-    """The revision's folder in the hub client's own cache, when its tokenizer is there; no network."""
+    """The revision's folder in the hub client's own cache, when tokenizer and template are there.
+
+    No network. Other tools may have fetched a part of the files only; then the hub is asked.
+    """
     from huggingface_hub import snapshot_download
 
     try:
         folder = Path(snapshot_download(repo, revision=revision, local_files_only=True))
     except Exception:  # not cached, or no revision of that name; the hub is asked next
         return None
-    if not (folder / _NEEDED).is_file():
+    found = Folder(folder, f"{repo}@{revision}")
+    if not found.names() >= _NEEDED:
         return None
-    return Folder(folder, f"{repo}@{revision}")
+    try:
+        template_text(found)
+    except EntryError:
+        return None
+    return found

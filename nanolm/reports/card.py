@@ -49,7 +49,7 @@ def card(edition: Edition, row: Row) -> str:
         f"{int(model.get('parameters') or 0):,} parameters, context {int(model.get('context') or 0):,}, "
         f"licence {_plain(str(model.get('licence') or 'none stated'))}",
         f"- Decoding: {_plain(values)} ({source}); {score.samples} sample(s) per item",
-        f"- Engine: {_plain(str(score.engine.get('name', '')))} {_plain(str(score.engine.get('version', '')))}",
+        f"- Engine: {_plain(' '.join(str(part) for part in score.engine.values()))}",
         f"- Edition: {edition.name} {edition.version} (`{score.edition_digest}`)",
     ]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The board's pictures as inline SVG: coloured by the page's style sheet, so that they follow dark and light."""
+"""The board's pictures as inline SVG, coloured by the page's style sheet: they follow dark and light."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from html import escape
 
 from nanolm.reports.table import Row
 
-_WIDTH, _HEIGHT = 720, 400
+_WIDTH, _HEIGHT = 960, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 24, 18, 46
 
 
@@ -27,7 +27,9 @@ def interval(row: Row, top: float) -> str:
     said = f"{index.value:.2f}" + (
         f", 95% interval {index.low:.2f} to {index.high:.2f}" if index.low is not None else ""
     )
-    grid = "".join(f'<line class="grid" x1="{x:g}" x2="{x:g}" y1="0" y2="22"/>' for x in (6, 53, 100, 147, 194))
+    grid = "".join(
+        f'<line class="grid" x1="{x:g}" x2="{x:g}" y1="0" y2="22"/>' for x in (6, 53, 100, 147, 194)
+    )
     return (
         f'<svg class="interval" viewBox="0 0 200 22" role="img" aria-label="{escape(said)}">{grid}'
         f'<line class="whisker" x1="{low:.2f}" x2="{high:.2f}" y1="11" y2="11"/>'
@@ -43,11 +45,13 @@ def parameters_against_index(found: Sequence[Row]) -> str:
     if not shown:
         return ""
     top = ceiling(shown)
-    most = max(int(row.score.model["parameters"]) for row in shown) / 1e6
-    right = max(100.0, math.ceil(most / 100) * 100)
+    millions = [int(row.score.model["parameters"]) / 1e6 for row in shown]
+    step = 50 if max(millions) <= 1000 else 100 * math.ceil(max(millions) / 1000)
+    left = math.floor(min(millions) / step - 0.2) * step
+    right = math.ceil(max(millions) / step + 0.2) * step
 
     def x(parameters: float) -> float:
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * parameters / right
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (parameters - left) / (right - left)
 
     def y(index: float) -> float:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * index / top
@@ -56,27 +60,28 @@ def parameters_against_index(found: Sequence[Row]) -> str:
         f'<svg class="scatter" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
         'aria-label="Parameters in millions against the index">'
     ]
-    for k in range(6):
-        value = top * k / 5
-        parts.append(
-            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
-            f'<text class="tick" x="{_LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:g}</text>'
-        )
-    step = 100 if right <= 700 else 100 * math.ceil(right / 700)
-    for value in range(0, int(right) + 1, step):
-        parts.append(
-            f'<text class="tick" x="{x(value):.1f}" y="{_HEIGHT - _BOTTOM + 18}" '
-            f'text-anchor="middle">{value}</text>'
-        )
+    parts += [
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y(v):.1f}" y2="{y(v):.1f}"/>'
+        f'<text class="tick" x="{_LEFT - 8}" y="{y(v) + 4:.1f}" text-anchor="end">{v}</text>'
+        for v in range(0, int(top) + 1, 10)
+    ]
+    parts += [
+        f'<text class="tick" x="{x(v):.1f}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle">{v}</text>'
+        for v in range(max(left, 0), right + 1, step)
+    ]
     parts.append(
         f'<text class="axis" x="{(_LEFT + _WIDTH - _RIGHT) / 2}" y="{_HEIGHT - 6}" text-anchor="middle">'
         "parameters, millions</text>"
         f'<text class="axis" transform="translate(13 {(_TOP + _HEIGHT - _BOTTOM) / 2}) rotate(-90)" '
         'text-anchor="middle">index</text>'
     )
+    # Where labels may not start: on points, and later on each other.
     taken: list[tuple[float, float, float]] = []
+    for row in shown:
+        at = x(int(row.score.model["parameters"]) / 1e6)
+        taken.append((at - 5, at + 5, y(row.value or 0.0) + 4))
     for row in sorted(shown, key=lambda row: -(row.value or 0.0)):
-        parts.append(_point(row, x(int(row.score.model["parameters"]) / 1e6), y, taken))
+        parts += [_point(row, x(int(row.score.model["parameters"]) / 1e6), y, taken)]
     return "".join(parts) + "</svg>"
 
 
@@ -88,15 +93,8 @@ def _point(row: Row, at: float, y: Callable[[float], float], taken: list[tuple[f
     low = y(index.value if index.low is None else index.low)
     high = y(index.value if index.high is None else index.high)
     kind = "ranked" if row.rank else "unranked"
-    width = 6.4 * len(row.title)
-    left_side = at + 9 + width > _WIDTH
-    start = at - 9 - width if left_side else at + 9
-    height = level + 4
-    # Labels that would lie on another are moved down a line at a time.
-    while any(abs(height - h) < 13 and start < b and a < start + width for a, b, h in taken):
-        height += 13
-    taken.append((start, start + width, height))
-    anchor, place = ("end", at - 9) if left_side else ("start", at + 9)
+    start, height, anchor = _label_place(at, level + 4, 6.4 * len(row.title), taken)
+    place = start if anchor == "start" else start + 6.4 * len(row.title)
     return (
         f'<a href="entries/{escape(row.file_name)}.html"><g class="point {kind}">'
         f"<title>{escape(row.title)}: {index.value:.2f}</title>"
@@ -104,3 +102,18 @@ def _point(row: Row, at: float, y: Callable[[float], float], taken: list[tuple[f
         f'<circle cx="{at:.1f}" cy="{level:.1f}" r="5"/>'
         f'<text x="{place:.1f}" y="{height:.1f}" text-anchor="{anchor}">{escape(row.title)}</text></g></a>'
     )
+
+
+def _label_place(
+    at: float, height: float, width: float, taken: list[tuple[float, float, float]]
+) -> tuple[float, float, str]:
+    """Start, height and anchor of a label: right of its point, else left, else a line lower or higher."""
+    sides = ((at + 9, "start"), (at - 9 - width, "end"))
+    for shift in (0, 13, -13, 26, -26, 39, -39, 52):
+        for start, anchor in sides:
+            inside = start >= _LEFT and start + width <= _WIDTH
+            free = all(abs(height + shift - h) >= 12 or start + width <= a or start >= b for a, b, h in taken)
+            if inside and free:
+                taken.append((start, start + width, height + shift))
+                return start, height + shift, anchor
+    return at + 9, height, "start"

@@ -1,5 +1,6 @@
 """Reads `reports/<edition>/<entry>/`: score.json, run.json, outputs and verdicts, line by line."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -10,43 +11,14 @@ import msgspec
 import zstandard
 
 from nanolm.editions.edition import Edition
-from nanolm.errors import RecordError, ScoreError
-from nanolm.schema import EntryScore, Output, Reason, Verdict
+from nanolm.entries.entry import Entry
+from nanolm.entries.reference import names, resolve
+from nanolm.entries.synthetic import TITLES, synthetic
+from nanolm.errors import NanoLMError, RecordError, ScoreError, UsageError
+from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally
-
-Key = tuple[str, str, int]
-"""Benchmark, item, sample."""
-
-
-class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of verdicts.jsonl: which output, and its verdict."""
-
-    benchmark: str
-    item: str
-    sample: int
-    correct: bool
-    reason: Reason | None = None
-    answer: Any = None
-    rule: str = ""
-    span: tuple[int, int] | None = None
-    detail: str = ""
-
-    @property
-    def key(self) -> Key:
-        """Benchmark, item, sample."""
-        return self.benchmark, self.item, self.sample
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict by itself."""
-        return Verdict(
-            correct=self.correct,
-            reason=self.reason,
-            answer=self.answer,
-            rule=self.rule,
-            span=self.span,
-            detail=self.detail,
-        )
+from nanolm.verdicts import file
+from nanolm.verdicts.file import VerdictLine
 
 
 class RunFolder:
@@ -54,9 +26,19 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.score = _read_json(path / "score.json", EntryScore)
+        self.score: EntryScore = _read_json(path / "score.json", EntryScore)
+        self.entry: Entry | None = None
+        """The edition's own entry of that name, once `identify` has looked for it."""
         run = path / "run.json"
         self.run: dict[str, Any] = _read_json(run, dict) if run.exists() else {}
+
+    def identify(self, edition: Edition) -> None:
+        """Look the entry up among the edition's: its title, markers, and what has superseded it since."""
+        if self.name in TITLES:
+            self.entry = synthetic(self.name)
+        elif self.name in names(edition):
+            with contextlib.suppress(NanoLMError):
+                self.entry = resolve(self.name, edition)
 
     @property
     def name(self) -> str:
@@ -70,17 +52,20 @@ class RunFolder:
 
     @property
     def superseded_by(self) -> str | None:
-        """The entry that replaces this one, as run.json or its entry says."""
-        return self._of_entry("superseded_by", None)
+        """The entry that replaces this one, as the edition or run.json says (§10)."""
+        found = self.entry.superseded_by if self.entry else self._of_entry("superseded_by", None)
+        return str(found) if found else None
 
     @property
     def title(self) -> str:
         """The entry's title, or else its name."""
-        return str(self._of_entry("title", "") or self.name)
+        return self.entry.title if self.entry else str(self._of_entry("title", "") or self.name)
 
     @property
     def closer(self) -> str:
         """What ends a reasoning block, for folding it (§6.1)."""
+        if self.entry and self.entry.reasoning:
+            return self.entry.reasoning.closer
         reasoning = self._of_entry("reasoning", None)
         found = reasoning.get("closer") if isinstance(reasoning, dict) else None
         return str(found or "</think>")
@@ -93,7 +78,7 @@ class RunFolder:
 
     def has_outputs(self) -> bool:
         """Whether there is a record to show."""
-        return _find(self.path, "outputs") is not None and _find(self.path, "verdicts") is not None
+        return _find(self.path, "outputs") is not None and (self.path / file.FILE).exists()
 
     def outputs(self) -> Iterator[Output]:
         """Every recorded output, as it was written."""
@@ -101,7 +86,10 @@ class RunFolder:
 
     def verdicts(self) -> Iterator[VerdictLine]:
         """Every verdict."""
-        return _lines(self.path, "verdicts", VerdictLine)
+        path = self.path / file.FILE
+        if not path.exists():
+            raise RecordError(f"{self.path} has no {file.FILE}; `nanolm rescore` on this entry writes it")
+        return file.read(path)
 
     def results(self, edition: Edition) -> dict[str, BenchmarkResult]:
         """What scoring starts from, by benchmark: read from the verdicts and score.json's chance levels."""
@@ -114,8 +102,8 @@ class RunFolder:
             line = self.score.benchmarks.get(slug)
             if slug not in edition.benchmarks or line is None:
                 raise ScoreError(
-                    f"{self.path}: verdicts on benchmark {slug!r}, which edition {edition.name} or score.json "
-                    "does not have; expected both from one run. Run `nanolm rescore` on this entry"
+                    f"{self.path}: verdicts on benchmark {slug!r}, which edition {edition.name} or "
+                    "score.json does not have; expected both from one run. Run `nanolm rescore` on this entry"
                 )
             spec = edition.benchmarks[slug]
             tallies[slug] = Tally(spec, line.chance, line.chance_rule, list(ids), self.score.samples)
@@ -124,8 +112,19 @@ class RunFolder:
         return {slug: tallies[slug].result() for slug in edition.benchmarks if slug in tallies}
 
 
+def edition_folder(folder: Path | None, reports: Path = Path("reports")) -> Path:
+    """The folder of one edition's runs: as given, or the only one below `reports`. Raises `UsageError`."""
+    if folder is not None:
+        return folder
+    found = sorted({path.parent.parent for path in reports.glob("*/*/score.json")})
+    if len(found) != 1:
+        names = ", ".join(map(str, found)) or f"no run below {reports}/"
+        raise UsageError(f"which edition's runs? Name one folder, e.g. reports/nano-lm-v1; found: {names}")
+    return found[0]
+
+
 def runs(folder: Path) -> list[RunFolder]:
-    """All runs with a score.json below `reports/<edition>`, by name. Raises `RecordError` if there is none."""
+    """All runs with a score.json below `reports/<edition>`, by name. `RecordError` if there is none."""
     found = [RunFolder(path.parent) for path in sorted(folder.glob("*/score.json"))]
     if not found:
         raise RecordError(
@@ -141,7 +140,9 @@ def one_edition(found: list[RunFolder]) -> tuple[str, str]:
     for run in found:
         editions.setdefault((run.score.edition, run.score.edition_digest), []).append(run.name)
     if len(editions) > 1:
-        lines = "; ".join(f"{name} ({digest}): {', '.join(runs)}" for (name, digest), runs in editions.items())
+        lines = "; ".join(
+            f"{name} ({digest}): {', '.join(runs)}" for (name, digest), runs in editions.items()
+        )
         raise ScoreError(
             f"these runs belong to different editions, and numbers are comparable only within one: {lines}. "
             "Rescore all of them under one edition (nanolm rescore --all --edition NAME)"
@@ -154,7 +155,8 @@ def _read_json(path: Path, kind: Any) -> Any:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise RecordError(
-            f"{path} can't be read: {error}; expected the file a run writes. Run `nanolm rescore` on this entry"
+            f"{path} can't be read: {error}; expected the file a run writes; "
+            "run `nanolm rescore` on this entry"
         ) from error
 
 
@@ -170,10 +172,10 @@ def _lines(folder: Path, stem: str, kind: Any) -> Iterator[Any]:
     if path is None:
         raise RecordError(f"{folder} has no {stem}.jsonl or {stem}.jsonl.zst; run or rescore the entry first")
     decoder = msgspec.json.Decoder(kind)
-    with path.open("rb") as file:
-        source: Any = file
+    with path.open("rb") as opened:
+        source: Any = opened
         if path.suffix == ".zst":
-            source = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            source = zstandard.ZstdDecompressor().stream_reader(opened, read_across_frames=True)
         for number, line in enumerate(_split(source), start=1):
             try:
                 yield decoder.decode(line)

@@ -20,6 +20,8 @@ class CheckFile(msgspec.Struct, frozen=True, kw_only=True):
     edition_digest: str
     ok: bool
     checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    """What the runs of failed checks say about themselves, e.g. that code was not run."""
 
 
 class Gate(NamedTuple):
@@ -35,20 +37,25 @@ def gate(folder: Path, found: Sequence[RunFolder]) -> Gate:
         expected = {"oracle": 100.0, "constant": 0.0}.get(run.name)
         index = run.score.index
         if expected is not None and run.score.complete and index and index.value != expected:
+            because = "; ".join(run.score.not_publishable_because)
             raise ScoreError(
                 f"the sanity check fails: {run.name} scores {index.value!r} in {run.path}, expected "
-                f"{expected:.2f}. Scores of this edition can't be trusted; no board is built. See `nanolm check`"
+                f"{expected:.2f}, so scores of this edition can't be trusted and no board is built. "
+                f"That run says: {because or 'nothing'}. See `nanolm check`"
             )
     path = folder / FILE
     if not path.exists():
-        return Gate(False, f"Sanity checks have not been run: no {FILE} beside these runs. Nothing is ranked.")
+        return Gate(
+            False, f"Sanity checks have not been run: no {FILE} beside these runs. Nothing is ranked."
+        )
     try:
         file = msgspec.json.decode(path.read_bytes(), type=CheckFile)
     except (OSError, msgspec.MsgspecError) as error:
         raise RecordError(f"{path} can't be read: {error}; run `nanolm check` again") from error
     if not file.ok:
         failed = "; ".join(
-            f"{check.entry} {check.what}: {check.found:.4f}, expected {check.expected:.4f} ± {check.tolerance:.4f}"
+            f"{check.entry} {check.what}: {check.found:.4f}, "
+            f"expected {check.expected:.4f} ± {check.tolerance:.4f}"
             for check in file.checks
             if not check.ok
         )

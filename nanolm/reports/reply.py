@@ -16,6 +16,8 @@ def parts(text: str, verdict: Verdict, closer: str) -> Parts:
     fold = end + len(closer) if end >= 0 else 0
     if fold == 0 and verdict.reason == "truncated" and text.lstrip().startswith(closer.replace("/", "")):
         fold = len(text)  # the block never closed: all of it is reasoning
+    while 0 < fold < len(text) and text[fold].isspace():
+        fold += 1  # the blank lines between reasoning and reply
     if verdict.span is None:
         return text[:fold], text[fold:], "", ""
     start = min(max(verdict.span[0], 0), len(text))

@@ -3,7 +3,7 @@
 Files below `<site>/data/`, each one call `nanolm(name, value)` so that a page opened from the file system can
 load it with a script tag (a page there may not fetch):
 
-    <benchmark>/index.js         ids, groups, beginnings of questions, and one letter per entry, item and sample
+    <benchmark>/index.js         ids, groups, beginnings of questions; a letter per entry, item and sample
     <benchmark>/items-<k>.js     prompts and golds of items k·CHUNK …
     <benchmark>/<entry>-<k>.js   what the entry wrote on them
 """
@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nanolm.reports.folders import Key, RunFolder, VerdictLine
+from nanolm.reports.folders import RunFolder
 from nanolm.reports.reply import parts
+from nanolm.verdicts.file import Key, VerdictLine
 
 CHUNK = 40
 """Items per file: a few hundred kilobytes of text, for one screen that is looked at."""
@@ -43,7 +44,7 @@ class ShownItem(NamedTuple):
 
 
 class BenchmarkItems(NamedTuple):
-    """A benchmark's items in order. `shown` is empty for items whose text is not at hand or not for publishing."""
+    """A benchmark's items in order; `shown` lacks those whose text is not at hand."""
 
     ids: Sequence[str]
     shown: Mapping[str, ShownItem]
@@ -61,7 +62,7 @@ def write(
     A benchmark is left out by not naming it. Memory holds one entry's outputs on one benchmark at most.
     """
     with tempfile.TemporaryDirectory(prefix="nanolm-board-") as spool:
-        verdicts: dict[str, dict[str, dict[str, dict[int, VerdictLine]]]] = {slug: {} for slug in benchmarks}
+        letters: dict[str, dict[str, dict[str, str]]] = {slug: {} for slug in benchmarks}
         ids: dict[str, dict[str, None]] = {slug: {} for slug in benchmarks}
         for number, run in enumerate(runs):
             mine: dict[str, dict[str, dict[int, VerdictLine]]] = {}
@@ -70,14 +71,18 @@ def write(
                     mine.setdefault(line.benchmark, {}).setdefault(line.item, {})[line.sample] = line
             _spool(run, mine, Path(spool), number)
             for slug, by_item in mine.items():
-                verdicts[slug][run.name] = by_item
+                letters[slug][run.name] = {
+                    item: _letters(lines, run.score.samples) for item, lines in by_item.items()
+                }
                 ids[slug].update(dict.fromkeys(by_item))
         counts = {}
         for slug in benchmarks:
             items = _ordered(items_of(slug), ids[slug])
-            _write_benchmark(folder / slug, slug, items, runs, verdicts[slug])
+            _write_benchmark(folder / slug, slug, items, runs, letters[slug])
             for number, run in enumerate(runs):
-                _write_outputs(folder / slug, slug, run.file_name, items.ids, Path(spool) / f"{number}-{slug}")
+                _write_outputs(
+                    folder / slug, slug, run.file_name, items.ids, Path(spool) / f"{number}-{slug}"
+                )
             counts[slug] = len(items.ids)
     return counts
 
@@ -127,8 +132,7 @@ def as_text(value: Any) -> str | None:
     return json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=1)
 
 
-def _letters(by_item: Mapping[str, Mapping[int, VerdictLine]], item: str, samples: int) -> str:
-    lines = by_item.get(item, {})
+def _letters(lines: Mapping[int, VerdictLine], samples: int) -> str:
     return "".join(LETTERS.get(lines[k].reason, "w") if k in lines else MISSING for k in range(samples))
 
 
@@ -137,7 +141,7 @@ def _write_benchmark(
     slug: str,
     items: BenchmarkItems,
     runs: Sequence[RunFolder],
-    verdicts: Mapping[str, Mapping[str, Mapping[int, VerdictLine]]],
+    letters: Mapping[str, Mapping[str, str]],
 ) -> None:
     shown = [items.shown.get(item) for item in items.ids]
     index = {
@@ -145,9 +149,9 @@ def _write_benchmark(
         "groups": [one.group if one else "" for one in shown],
         "snippets": [" ".join(one.question.split())[:SNIPPET] if one else "" for one in shown],
         "verdicts": {
-            run.file_name: [_letters(verdicts[run.name], item, run.score.samples) for item in items.ids]
+            run.file_name: [letters[run.name].get(item, MISSING * run.score.samples) for item in items.ids]
             for run in runs
-            if run.name in verdicts
+            if run.name in letters
         },
     }
     script(folder / "index.js", f"{slug}/index", index)

@@ -4,7 +4,7 @@
 `connect` let several processes use one pool. Nothing here runs a program outside the sandbox.
 """
 
-from nanolm.sandbox.datasets import Dataset, dataset, official
+from nanolm.sandbox.datasets import Dataset, dataset, of_edition, official
 from nanolm.sandbox.pool import Evaluators
 from nanolm.sandbox.program import Program, ProgramResult, Run
 from nanolm.sandbox.sharing import SharedEvaluators, connect, share
@@ -18,6 +18,7 @@ __all__ = [
     "SharedEvaluators",
     "connect",
     "dataset",
+    "of_edition",
     "official",
     "share",
 ]

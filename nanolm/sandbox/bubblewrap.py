@@ -27,7 +27,10 @@ DESCRIPTORS = 256
 EVALUATOR_BYTES = 4 << 30
 """What the evaluators give each program with setrlimit; a lower hard limit makes all samples time out."""
 
-REMEDY_INSTALL = "install bubblewrap 0.7 or newer (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
+REMEDY_INSTALL = (
+    "install bubblewrap 0.7 or newer (Debian, Ubuntu: apt-get install bubblewrap; "
+    "Fedora: dnf install bubblewrap)"
+)
 REMEDIES = (
     (
         ("setting up uid map", "loopback: Failed RTM_NEWADDR", "AppArmor"),
@@ -61,7 +64,7 @@ def bwrap() -> tuple[str, tuple[int, ...]]:
     if sys.platform != "linux":
         raise SandboxError(
             f"programs can't be run on {sys.platform}: the sandbox is bubblewrap, which needs Linux, and the "
-            "official evaluators' memory limits fail on macOS. Run the code benchmarks in a Linux virtual machine"
+            "official evaluators' memory limits fail on macOS. Run the code benchmarks in a virtual machine"
         )
     path = shutil.which("bwrap")
     if path is None:
@@ -81,7 +84,7 @@ def check_limits() -> None:
         _, hard = resource.getrlimit(getattr(resource, name))
         if hard != resource.RLIM_INFINITY and hard < EVALUATOR_BYTES:
             raise SandboxError(
-                f"the hard limit {name} is {hard:,} bytes; the evaluators set it to {EVALUATOR_BYTES:,} for each "
+                f"the hard limit {name} is {hard:,} bytes; the evaluators set {EVALUATOR_BYTES:,} for each "
                 "program and would count every sample as timed out. Raise it (ulimit -H, or limits.conf)"
             )
 
@@ -108,7 +111,7 @@ def command(inside: Sequence[str], mounts: Sequence[Mount], *, user: int, meminf
     line += ["--perms", "0444", "--ro-bind-data", str(meminfo), "/proc/meminfo"]
     for mount in mounts:
         line += [*parents(mount.place), "--ro-bind", str(mount.source), mount.place]
-    line += ["--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
+    line += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--clearenv"]
     for name, value in ENVIRONMENT.items():
         line += ["--setenv", name, value]
     line += ["--", "/usr/bin/prlimit", f"--nproc={PROCESSES}", f"--fsize={FILE_BYTES}"]
@@ -178,7 +181,7 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a sandbox with pipes to its standard input and output.
 
-    The kernel ends it when the thread that started it ends, so that nothing outlives the main process.
+    It ends when its input does, and when the thread that started it ends: nothing outlives the main process.
     """
     with open("/proc/meminfo", "rb") as file:
         text = file.read()
@@ -205,5 +208,6 @@ def explain(message: str) -> SandboxError:
         if any(sign in message for sign in signs):
             return SandboxError(f"no working sandbox, so no program is run: {said}. Remedy: {remedy}")
     return SandboxError(
-        f"no working sandbox, so no program is run: {said}. See docs/code-execution.md, and try `bwrap --ro-bind / / true`"
+        f"no working sandbox, so no program is run: {said}. "
+        "See docs/code-execution.md, and try `bwrap --ro-bind / / true`"
     )

@@ -5,12 +5,18 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal, cast
 
 import msgspec
 
+from nanolm.editions.edition import Edition
+from nanolm.editions.items import fetch_command
+from nanolm.editions.read import sources_of
 from nanolm.errors import SandboxError, UsageError
+from nanolm.sources.files import held_files, source_file
 
 Suite = Literal["mbpp", "evoeval"]
 
@@ -19,11 +25,11 @@ SUBSETS = ("difficult", "creative", "subtle", "combine", "tool_use", "verbose", 
 
 OFFICIAL = ("mbpp-plus", *(f"evoeval-{subset}" for subset in SUBSETS))
 
-# §3, exclusions: the reference solution fails the official evaluator.
+# §3, exclusions: the reference solution fails the official evaluator. By the evaluator's file.
 REFERENCE_FAILS = {
-    "mbpp-plus": frozenset({"Mbpp/255"}),
-    "evoeval-verbose": frozenset({"HumanEval/32", "HumanEval/130"}),
-    "evoeval-concise": frozenset({"HumanEval/32", "HumanEval/130"}),
+    "MbppPlus.jsonl": frozenset({"Mbpp/255"}),
+    "EvoEval_verbose.jsonl": frozenset({"HumanEval/32", "HumanEval/130"}),
+    "EvoEval_concise.jsonl": frozenset({"HumanEval/32", "HumanEval/130"}),
 }
 
 
@@ -37,8 +43,11 @@ class Dataset(msgspec.Struct, frozen=True, kw_only=True):
     """`.jsonl` or `.jsonl.gz`."""
     subset: str = ""
     """EvoEval's own name of the subset; it decides its special oracles and which inputs are used."""
-    excluded: frozenset[str] = frozenset()
-    """Task ids that are not items (§3)."""
+
+    @property
+    def excluded(self) -> frozenset[str]:
+        """Task ids that are not items (§3)."""
+        return REFERENCE_FAILS.get(self.inner_name, frozenset())
 
     @property
     def raw(self) -> bool:
@@ -57,14 +66,13 @@ def dataset(name: str, file: Path) -> Dataset:
     `mbpp-plus` and `mbpp-plus-<edition>` are MBPP+'s, `evoeval-<subset>` and
     `evoeval-<subset>-<edition>` EvoEval's. Raises `UsageError` for any other name.
     """
-    excluded = REFERENCE_FAILS.get(name, frozenset())
     parts = name.split("-")
     if parts[:2] == ["mbpp", "plus"]:
-        return Dataset(name=name, suite="mbpp", file=file, excluded=excluded)
+        return Dataset(name=name, suite="mbpp", file=file)
     if parts[0] == "evoeval" and len(parts) > 1 and parts[1] in SUBSETS:
-        return Dataset(name=name, suite="evoeval", subset=parts[1], file=file, excluded=excluded)
+        return Dataset(name=name, suite="evoeval", subset=parts[1], file=file)
     raise UsageError(
-        f"{name!r} names no data set of a code evaluator; expected mbpp-plus or evoeval-<subset> with a subset of "
+        f"{name!r} names no data set of a code evaluator; expected mbpp-plus or evoeval-<subset>, of "
         f"{', '.join(SUBSETS)}, and for another edition its suffix (mbpp-plus-mini)"
     )
 
@@ -89,6 +97,33 @@ def official(folder: Path) -> dict[str, Dataset]:
                 f"{made.inner_name}[.gz] is not below {folder}; give the folder of the official files"
             )
         found[name] = msgspec.structs.replace(made, file=file)
+    return found
+
+
+def of_edition(edition: Edition, benchmarks: Iterable[str] | None = None) -> dict[str, Dataset]:
+    """The data sets of an edition's code benchmarks, by the name that `Item.dataset` has.
+
+    Raises `SourceError` when the files have not been fetched.
+    """
+    found = {}
+    for slug in edition.benchmarks if benchmarks is None else benchmarks:
+        spec = edition.benchmarks[slug]
+        if spec.answer_type != "code":
+            continue
+        files = held_files(sources_of(edition), spec.sources, fetch_command(edition))
+        for file in map(source_file, files):
+            stem = Path(file.name).name.partition(".")[0]
+            if stem == "MbppPlus":
+                found[slug] = Dataset(name=slug, suite="mbpp", file=file.local)
+            elif stem.startswith("EvoEval_") and (subset := stem.removeprefix("EvoEval_")) in SUBSETS:
+                suffix = slug.removeprefix("evoeval") if slug.startswith("evoeval") else f"-{slug}"
+                name = f"evoeval-{subset}{suffix}"
+                found[name] = Dataset(name=name, suite="evoeval", subset=subset, file=file.local)
+            else:
+                raise SandboxError(
+                    f"{slug}: {file.name} is no file of an official evaluator; expected "
+                    "MbppPlus.jsonl[.gz] or EvoEval_<subset>.jsonl[.gz]"
+                )
     return found
 
 
@@ -118,6 +153,11 @@ def unpacked(data: Dataset, folder: Path, digest: str) -> Path:
     return place
 
 
-def _plain(path: Path) -> gzip.GzipFile:
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")
-    return opened  # type: ignore[return-value]
+@contextmanager
+def _plain(path: Path) -> Iterator[IO[bytes]]:
+    with open(path, "rb") as file:
+        if path.suffix == ".gz":
+            with gzip.open(file) as plain:
+                yield cast(IO[bytes], plain)
+        else:
+            yield file

@@ -83,8 +83,11 @@ def install(suite: Suite, cache: Path, notice: Notice) -> Environment:
             for name in (BUILD_LOCK, LOCKS[suite]):
                 notice(f"{made.folder.name}: installing {name} with hashes")
                 _run(
-                    [str(made.python), "-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps"]
-                    + ["--no-build-isolation", "--disable-pip-version-check", "-r", str(locks / name)],
+                    [
+                        *(str(made.python), "-m", "pip", "install", "--quiet", "--require-hashes"),
+                        *("--no-deps", "--no-build-isolation", "--disable-pip-version-check"),
+                        *("-r", str(locks / name)),
+                    ],
                     "the evaluator can't be installed",
                 )
         _readable(made.folder)

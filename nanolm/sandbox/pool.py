@@ -32,6 +32,9 @@ PATIENCE_SECONDS = 20.0
 """How long programs of a data set wait while all workers are busy with others."""
 
 
+_Finished = tuple[Hashable, "Future[ProgramResult]"]
+
+
 class _Job(msgspec.Struct, eq=False):
     dataset: str
     task: str
@@ -92,20 +95,29 @@ class Evaluators:
         for thread in self._threads:
             thread.join(timeout=30)
         with self._change:
-            for future in self._pending.values():
-                if not future.done():
-                    future.set_exception(
-                        SandboxError("the evaluators were closed before this program's verdict")
-                    )
+            left = list(self._pending.values())
             self._pending.clear()
+        for future in left:
+            if not future.done():
+                future.set_exception(SandboxError("the evaluators were closed before this verdict"))
 
     def cache_key(self, dataset: str) -> str:
         """What a stored verdict depends on beside program and task: evaluators, data, Python, sandbox."""
         return self._find(dataset).key()
 
-    def prepared(self, dataset: str) -> bool:
-        """Whether the data set's ground truth is there."""
-        return self._find(dataset).ready()
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The names of the data sets it was opened with."""
+        return tuple(self._prepared)
+
+    def locate(self, dataset: str) -> Prepared:
+        """Where the data set's evaluator, file and ground truth are."""
+        return self._find(dataset)
+
+    def prepare(self, dataset: str) -> Prepared:
+        """Have the data set's ground truth computed now, if it is missing; waits for it."""
+        truth.prepare(self._find(dataset), self._report)
+        return self._find(dataset)
 
     def check(self, dataset: str, task: str, program: str) -> ProgramResult:
         """The verdict on one program; waits for it."""
@@ -118,9 +130,7 @@ class Evaluators:
         and results come while it is being read. Its exception is raised here, after the results of what
         it had given.
         """
-        done: queue.SimpleQueue[tuple[Hashable, Future[ProgramResult]] | BaseException | int] = (
-            queue.SimpleQueue()
-        )
+        done: queue.SimpleQueue[_Finished | BaseException | int] = queue.SimpleQueue()
 
         def read() -> None:
             count = 0
@@ -265,12 +275,10 @@ class Evaluators:
         served = {name for number, name in self._serving.items() if number != worker.number}
         oldest = [(jobs[0].since, name) for name, jobs in self._waiting.items() if jobs]
         late = time.monotonic() - PATIENCE_SECONDS
-        starving = [
-            (since, name) for since, name in oldest if since < late and name not in served and name != own
-        ]
+        unserved = [pair for pair in oldest if pair[1] not in served and pair[1] != own]
+        starving = [pair for pair in unserved if pair[0] < late]
         if own is not None and self._waiting[own] and not starving:
             return own
-        unserved = [pair for pair in oldest if pair[1] not in served]
         return min(starving or unserved or oldest, default=(0.0, None))[1]
 
     def _release(self, alone: bool) -> None:

@@ -27,6 +27,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """None for the EvoEval subsets that have one set of tests."""
     seconds: float
     """Wall time of the check."""
+    cpu: float = 0.0
+    """CPU seconds of the check and of the zygote for it; 0 when the sandbox died."""
     note: str = ""
     """Why it is an `error`."""
 
@@ -54,6 +56,8 @@ class ProgramResult(msgspec.Struct, frozen=True, kw_only=True):
     sandbox died of it. Whichever it is, only `pass` scores."""
     seconds: float
     """Wall time of the run that decided."""
+    cpu: float = 0.0
+    """Its CPU seconds."""
     detail: str
     """For people: each test set's status and wall time, and the first run when there were two."""
     retried: bool = False
@@ -69,6 +73,7 @@ def result(run: Run, first: Run | None = None) -> ProgramResult:
         passed=run.passed,
         status=run.status,
         seconds=run.seconds,
+        cpu=run.cpu,
         detail=detail,
         retried=first is not None,
         first=first,

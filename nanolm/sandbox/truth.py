@@ -134,10 +134,11 @@ def _prepare(
     log = prepared.folder / "log.txt"
     with open(log, "wb") as errors:
         sandbox = bubblewrap.start(
-            prepared.inside("truth"), prepared.mounts(), user=0, errors=errors.fileno()
+            prepared.inside("truth"), prepared.mounts(), user=61, errors=errors.fileno()
         )
         try:
-            assert sandbox.stdin and sandbox.stdout
+            assert sandbox.stdin
+            assert sandbox.stdout
             head = _line(sandbox.stdout, log)
             (prepared.folder / "references.json").write_text(json.dumps(head["tasks"]), encoding="utf-8")
             done = prepared.entries()
@@ -188,7 +189,7 @@ def _compute(
             entry = _line(out, log)
             if "error" in entry:
                 raise SandboxError(
-                    f"{prepared.dataset.name} {task}: the official evaluator can't run the reference solution: "
+                    f"{prepared.dataset.name} {task}: the official evaluator can't run the reference: "
                     f"{entry['error']}. A task like this must be excluded by the edition"
                 )
             payload = out.read(entry["bytes"])
@@ -200,6 +201,9 @@ def _compute(
             index.write(json.dumps(entry) + "\n")
             index.flush()
             yield entry
+    # Inside the sandbox another user reads them, whatever the umask was here.
+    for path in (prepared.truth, prepared.index):
+        path.chmod(0o644)
 
 
 def _line(out: Any, log: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """One sandbox with one data set's zygote in it, started when needed and again when it died."""
 
+import contextlib
 import json
 import os
 import select
@@ -7,6 +8,8 @@ import subprocess
 import tempfile
 import time
 from typing import IO, Any
+
+import msgspec
 
 from nanolm.sandbox import bubblewrap
 from nanolm.sandbox.bubblewrap import Mount
@@ -35,6 +38,7 @@ class Worker:
         self.prepared: Prepared | None = None
         self.restarts = 0
         self.start_seconds = 0.0
+        self._cpu = 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
         self._rest = b""
@@ -51,7 +55,11 @@ class Worker:
             self.restarts += 1
             why = "no verdict in time" if isinstance(ended, Late) else "the sandbox ended"
             return error(time.monotonic() - start, f"{why}{'; ' + said if said else ''}")
-        return read(answer)
+        cpu, self._cpu = answer["cpu"] - self._cpu, answer["cpu"]
+        if answer["last"]:
+            self.stop()
+            self.restarts += 1
+        return msgspec.structs.replace(read(answer), cpu=round(cpu, 4))
 
     def stop(self) -> str:
         """End the sandbox and all in it; returns the end of what it wrote to standard error."""
@@ -62,10 +70,8 @@ class Worker:
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe:
-                try:
+                with contextlib.suppress(BrokenPipeError):
                     pipe.close()
-                except BrokenPipeError:
-                    pass
         return self._said()
 
     def kill(self) -> None:
@@ -73,6 +79,10 @@ class Worker:
         process = self._process
         if process is not None:
             process.kill()
+            if process.stdin:
+                # Process 1 inside ends when its input does; as root, killing bubblewrap alone leaves it.
+                with contextlib.suppress(OSError, ValueError):
+                    process.stdin.close()
 
     def _ensure(self, prepared: Prepared) -> None:
         if self._process is not None and self.prepared == prepared and self._process.poll() is None:
@@ -81,27 +91,29 @@ class Worker:
         start = time.monotonic()
         truth, index = f"{INSIDE}/truth", f"{INSIDE}/index"
         mounts = [*prepared.mounts(), Mount(prepared.truth, truth), Mount(prepared.index, index)]
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _said)
         self._process = bubblewrap.start(
             prepared.inside("serve", truth, index), mounts, user=self.number, errors=self._errors.fileno()
         )
         self.prepared, self._rest = prepared, b""
         try:
-            self._receive(START_SECONDS)
+            self._cpu = self._receive(START_SECONDS)["cpu"]
         except (Late, Gone):
             raise bubblewrap.explain(self.stop()) from None
         self.start_seconds = time.monotonic() - start
 
     def _send(self, message: Any) -> None:
-        assert self._process and self._process.stdin
+        assert self._process
+        assert self._process.stdin
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):
             raise Gone from None
 
     def _receive(self, seconds: float) -> dict[str, Any]:
-        assert self._process and self._process.stdout
+        assert self._process
+        assert self._process.stdout
         channel = self._process.stdout.fileno()
         poll = select.poll()
         poll.register(channel, select.POLLIN)
@@ -147,11 +159,11 @@ def error(seconds: float, note: str) -> Run:
     return Run(base="error", plus=None, seconds=round(seconds, 4), note=note)
 
 
-def check_start(prepared: Prepared) -> float:
-    """Start a sandbox with the data set's zygote and end it; seconds until it was ready."""
+def check_start(prepared: Prepared) -> tuple[float, float]:
+    """Start a sandbox with the data set's zygote and end it; wall and CPU seconds until it was ready."""
     worker = Worker(63)
     try:
         worker._ensure(prepared)
-        return worker.start_seconds
+        return worker.start_seconds, worker._cpu
     finally:
         worker.stop()

@@ -34,6 +34,7 @@ FIRST_CODE = 64
 SINGLE_CODE = FIRST_CODE + 9
 
 CHECKER_CPU_SECONDS = 300
+STOPPED_MILLISECONDS = 400
 CACHED_TASKS = 32
 CACHED_BYTES = 200_000_000
 SCRATCH = ("/tmp", "/dev/shm")
@@ -175,20 +176,25 @@ class Tasks:
 
 
 def serve(out: BinaryIO, suite: str, subset: str, truth: str, index: str) -> None:
-    """Answer each line `{task, program}` with `{code, seconds}`; ends at end of input."""
+    """Answer each line `{task, program}` with `{code, seconds, cpu, last}`; ends at end of input.
+
+    `last`: what the program left can't be cleared away; the zygote ends, and the sandbox with it.
+    """
     _, _, check = load(suite, subset)
     tasks = Tasks(truth, index)
     gc.collect()
     gc.freeze()
-    say(out, {"ready": True, "versions": versions()})
+    say(out, {"ready": True, "versions": versions(), "cpu": used()})
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         problem, expected = tasks.get(asked["task"])
         start = time.monotonic()
         status = run_checker(check, problem, expected, asked["program"])
         seconds = time.monotonic() - start
-        clear()
-        say(out, {"code": status, "seconds": round(seconds, 4)})
+        cleared = clear()
+        say(out, {"code": status, "seconds": round(seconds, 4), "cpu": used(), "last": not cleared})
+        if not cleared:
+            return
 
 
 def run_checker(check: Check, problem: Problem, expected: Any, program: str) -> int:
@@ -208,8 +214,10 @@ def run_checker(check: Check, problem: Problem, expected: Any, program: str) -> 
         poll.register(0, 0)  # only "hung up": the main process is gone
         ended = False
         while not ended:
-            events = dict(poll.poll())
+            events = dict(poll.poll(STOPPED_MILLISECONDS))
             ended = watch in events
+            if not events and os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG) is not None:
+                os.kill(pid, signal.SIGKILL)  # a program stopped its checker; nobody would wake it
             if not ended and events.get(0, 0) & (select.POLLHUP | select.POLLERR):
                 os._exit(3)  # process 1 ends, and the kernel ends all others with it
     finally:
@@ -227,8 +235,8 @@ def become_checker() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def clear() -> None:
-    """Kill all that is left of a sample and empty its scratch; leave (and be restarted) if that fails."""
+def clear() -> bool:
+    """Kill all that is left of a sample and empty its scratch; False if that can't be done."""
     try:
         while True:
             try:
@@ -248,7 +256,14 @@ def clear() -> None:
                     else:
                         os.unlink(entry.path)
     except (OSError, RecursionError):
-        os._exit(4)
+        return False
+    return True
+
+
+def used() -> float:
+    """CPU seconds of this process and of all that it has seen end."""
+    own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
 
 
 def say(out: BinaryIO, message: Any) -> None:

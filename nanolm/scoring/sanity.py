@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from nanolm.editions.edition import Edition
 from nanolm.errors import ScoreError
-from nanolm.schema import Item
-from nanolm.scoring.result import BenchmarkResult
-from nanolm.scoring.score import by_category, of_index, score_entry, skills_of
+from nanolm.schema import EntryScore, Item
+from nanolm.scoring.score import Scores, by_category, of_index, skills_of
 
 SPREAD = 5.0
 """How many standard deviations a random draw may lie from its expectation."""
@@ -64,9 +63,15 @@ def _distribution(chances: Sequence[float]) -> npt.NDArray[np.float64]:
 
 def _binomial(n: int, p: float) -> npt.NDArray[np.float64]:
     if p in (0.0, 1.0):
-        return np.eye(1, n + 1, 0 if p == 0.0 else n)[0]
+        certain = np.zeros(n + 1)
+        certain[0 if p == 0.0 else n] = 1.0
+        return certain
     log = [
-        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(p) + (n - k) * math.log1p(-p)
+        math.lgamma(n + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(n - k + 1)
+        + k * math.log(p)
+        + (n - k) * math.log1p(-p)
         for k in range(n + 1)
     ]
     found = np.exp(np.array(log))
@@ -79,12 +84,14 @@ def random_raw(chances: Sequence[float]) -> Expected:
     return Expected(sum(chances) / n, math.sqrt(sum(p * (1 - p) for p in chances)) / n)
 
 
-def random_index(edition: Edition, chances: Mapping[str, Sequence[float]], levels: Mapping[str, float]) -> Expected:
+def random_index(
+    edition: Edition, chances: Mapping[str, Sequence[float]], levels: Mapping[str, float]
+) -> Expected:
     """Index of uniform guessing, from the exact distribution of right guesses on each benchmark.
 
     `chances`: by benchmark, each item's chance of a right guess; `levels`: chance levels. The clip at 0 makes
-    the expectation positive although no skill is there. Benchmarks are independent, so means and variances add
-    up with the weights of §8. Raises `ScoreError` while a benchmark of the edition is missing.
+    the expectation positive although no skill is there. Benchmarks are independent, so means and
+    variances add up with the weights of §8. Raises `ScoreError` while a benchmark of the edition is missing.
     """
     means: dict[str, float] = {}
     deviations: dict[str, float] = {}
@@ -105,26 +112,29 @@ def random_index(edition: Edition, chances: Mapping[str, Sequence[float]], level
 
 def sanity(
     edition: Edition,
-    results: Mapping[str, Mapping[str, BenchmarkResult]],
+    scores: Mapping[str, Scores | EntryScore],
     chances: Mapping[str, Sequence[float]],
 ) -> list[Check]:
-    """Check the three synthetic entries given by name. Raises `ScoreError` if one is missing or partial."""
+    """Check the scores of the three synthetic entries, given by name.
+
+    `chances`: by benchmark, each item's `guess_chance`. Raises `ScoreError` if one is missing or partial.
+    """
     found = []
     for name, exact in (("oracle", 100.0), ("constant", 0.0)):
-        value = _index(edition, results, name)
+        value = _index(edition, scores, name)
         found.append(
             Check(entry=name, what="index", found=value, expected=exact, tolerance=0.0, ok=value == exact)
         )
-    levels = {slug: result.chance for slug, result in results["oracle"].items()}
-    expected = random_index(edition, chances, levels)
-    found.append(_near("index", _index(edition, results, "random"), expected))
-    for slug, result in results["random"].items():
-        found.append(_near(slug, result.raw, random_raw(chances[slug])))
+    drawn = _index(edition, scores, "random")
+    lines = scores["random"].benchmarks
+    levels = {slug: line.chance for slug, line in lines.items()}
+    found.append(_near("index", drawn, random_index(edition, chances, levels)))
+    found += [_near(slug, line.raw, random_raw(chances[slug])) for slug, line in lines.items()]
     return found
 
 
-def _index(edition: Edition, results: Mapping[str, Mapping[str, BenchmarkResult]], name: str) -> float:
-    index = score_entry(edition, results.get(name, {}), intervals=False).index
+def _index(edition: Edition, scores: Mapping[str, Scores | EntryScore], name: str) -> float:
+    index = scores[name].index if name in scores else None
     if index is None:
         raise ScoreError(
             f"the sanity gate needs a whole run of {name!r} on edition {edition.name}; a benchmark is missing"

@@ -56,7 +56,7 @@ def _differences(case: dict[str, Any], verdict: Verdict) -> list[str]:
     wanted = {"parse_error": "unparseable"}.get(expected["reason"], expected["reason"])
     found = [f"correct {verdict.correct}"] if verdict.correct != expected["correct"] else []
     found += [f"reason {reason}"] if reason != wanted else []
-    if wanted != "truncated" and verdict.answer != expected["value"]:
+    if verdict.answer != expected["value"]:
         found.append(f"answer {verdict.answer!r}")
     return found
 

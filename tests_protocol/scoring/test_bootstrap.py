@@ -33,6 +33,15 @@ def test_golden_draws() -> None:
     ]
 
 
+def test_golden_interval() -> None:
+    """Frozen like the draws: sums of quarters over 10,000 resamples of 203 items."""
+    quarters = np.array([[(3 * i * i + i) % 5] for i in range(203)])
+    sums = resampled_sums("global-piqa", quarters)[:, 0]
+    assert int(quarters.sum()) == 408
+    assert int(sums.sum()) == 4_082_972
+    assert bounds(sums.astype(np.float64)) == (358.0, 460.0)
+
+
 @pytest.mark.parametrize("items", [1, 2, 3, 101, 500])
 def test_every_item_is_drawn_about_equally_often(items: int) -> None:
     drawn = _all("b", items, 400)

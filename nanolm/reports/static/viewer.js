@@ -48,7 +48,34 @@ let request = 0;
 function readAddress() {
   const read = new URLSearchParams(location.hash.slice(1));
   for (const key of Object.keys(state)) state[key] = read.get(key) || "";
-  if (!Object.hasOwn(site.benchmarks, state.b)) state.b = Object.keys(site.benchmarks)[0] || "";
+  if (!chosenBenchmarks().length) state.b = Object.keys(site.benchmarks)[0] || "";
+}
+
+function chosenBenchmarks() { // of a benchmark, a category or all
+  if (Object.hasOwn(site.benchmarks, state.b)) return [state.b];
+  if (state.b === "all") return Object.keys(site.benchmarks);
+  return Object.hasOwn(site.categories, state.b) ? site.categories[state.b].benchmarks : [];
+}
+
+async function loadIndex(slugs) {
+  const parts = await Promise.all(slugs.map((slug) => load(`${slug}/index`)));
+  if (parts.some((part) => !part)) return null;
+  const joined = { slugs: [], places: [], ids: [], keys: [], groups: [], snippets: [], verdicts: {} };
+  const names = [...new Set(parts.flatMap((part) => Object.keys(part.verdicts)))];
+  for (const name of names) joined.verdicts[name] = [];
+  parts.forEach((part, k) => {
+    part.ids.forEach((id, place) => {
+      joined.slugs.push(slugs[k]);
+      joined.places.push(place);
+      joined.ids.push(id);
+      joined.keys.push(slugs.length > 1 ? `${slugs[k]}/${id}` : id);
+      joined.groups.push(part.groups[place]);
+      joined.snippets.push(part.snippets[place]);
+    });
+    for (const name of names)
+      joined.verdicts[name] = joined.verdicts[name].concat(part.verdicts[name] || part.ids.map(() => "-"));
+  });
+  return joined;
 }
 
 function writeAddress() {
@@ -85,6 +112,13 @@ function dots(letters) {
   return box;
 }
 
+function oneDot(entry, letters) { // all samples of an entry in one
+  const kind = mixed(letters) ? "mixed" : NAMES[letters[0]];
+  const dot = element("i", "dot " + kind);
+  dot.title = `${site.entries[entry].title}: ${[...letters].map((letter) => NAMES[letter]).join(", ")}`;
+  return dot;
+}
+
 // ---- filters ---------------------------------------------------------------------------------------------------
 const all = (letters, letter) => letters.length > 0 && [...letters].every((one) => one === letter);
 const mixed = (letters) => letters.includes("c") && [...letters].some((one) => one !== "c");
@@ -113,12 +147,13 @@ function passes(position) {
 }
 
 async function deepHit(position, query) {
-  const chunk = Math.floor(position / site.chunk), at = position % site.chunk;
+  const slug = index.slugs[position], place = index.places[position];
+  const chunk = Math.floor(place / site.chunk), at = place % site.chunk;
   const texts = [];
-  const items = await load(`${state.b}/items-${chunk}`);
+  const items = await load(`${slug}/items-${chunk}`);
   if (items?.[at]) texts.push(items[at].prompt);
   for (const entry of state.e ? [state.e] : Object.keys(index.verdicts)) {
-    const outputs = await load(`${state.b}/${entry}-${chunk}`);
+    const outputs = await load(`${slug}/${entry}-${chunk}`);
     for (const one of Object.values(outputs?.[at] || {})) texts.push(one.parts.join(""));
   }
   return texts.some((text) => text.toLowerCase().includes(query));
@@ -133,7 +168,7 @@ async function filter() {
   for (let position = 0; position < total; position++) {
     if (!passes(position)) continue;
     if (query && !deep) {
-      if (!index.ids[position].toLowerCase().includes(query) && !index.snippets[position].toLowerCase().includes(query)) continue;
+      if (!index.keys[position].toLowerCase().includes(query) && !index.snippets[position].toLowerCase().includes(query)) continue;
     } else if (deep) {
       const hit = await deepHit(position, query);
       if (mine !== request) return;
@@ -158,20 +193,21 @@ function drawList() {
   const entries = state.e && index?.verdicts[state.e] ? [state.e] : Object.keys(index?.verdicts || {});
   for (let k = first; k < last; k++) {
     const position = shown[k];
-    const row = element("a", "row" + (index.ids[position] === state.i ? " chosen" : ""));
+    const row = element("a", "row" + (index.keys[position] === state.i ? " chosen" : ""));
     row.setAttribute("role", "option");
-    row.setAttribute("aria-selected", String(index.ids[position] === state.i));
+    row.setAttribute("aria-selected", String(index.keys[position] === state.i));
     row.style.top = k * ROW + "px";
-    row.href = "#" + new URLSearchParams({ ...Object.fromEntries(Object.entries(state).filter(([, v]) => v)), i: index.ids[position] });
+    row.href = "#" + new URLSearchParams({ ...Object.fromEntries(Object.entries(state).filter(([, v]) => v)), i: index.keys[position] });
     row.addEventListener("click", (event) => {
       if (event.metaKey || event.ctrlKey || event.shiftKey) return;
       event.preventDefault();
       choose(position);
     });
     const head = element("span", "row-head");
-    head.append(element("b", "", index.ids[position]));
+    head.append(element("b", "", index.keys[position]));
     const verdicts = element("span", "row-dots");
-    for (const entry of entries) verdicts.append(dots(index.verdicts[entry][position]));
+    if (entries.length === 1) verdicts.append(dots(index.verdicts[entries[0]][position]));
+    else for (const entry of entries) verdicts.append(oneDot(entry, index.verdicts[entry][position]));
     head.append(verdicts);
     row.append(head, element("span", "snippet", index.snippets[position]));
     rows.push(row);
@@ -180,7 +216,7 @@ function drawList() {
 }
 
 function scrollToItem() {
-  const at = shown.findIndex((position) => index.ids[position] === state.i);
+  const at = shown.findIndex((position) => index.keys[position] === state.i);
   const list = $("list");
   if (at < 0) { list.scrollTop = 0; return; }
   if (at * ROW < list.scrollTop || (at + 1) * ROW > list.scrollTop + list.clientHeight)
@@ -188,7 +224,7 @@ function scrollToItem() {
 }
 
 function choose(position) {
-  state.i = index.ids[position];
+  state.i = index.keys[position];
   writeAddress();
   scrollToItem();
   drawList();
@@ -197,26 +233,26 @@ function choose(position) {
 
 function step(by) {
   if (!shown.length) return;
-  const at = shown.findIndex((position) => index.ids[position] === state.i);
+  const at = shown.findIndex((position) => index.keys[position] === state.i);
   const next = at < 0 ? 0 : Math.min(shown.length - 1, Math.max(0, at + by));
   choose(shown[next]);
 }
 
 // ---- one item ----------------------------------------------------------------------------------------------------
 async function showItem() {
-  const position = index ? index.ids.indexOf(state.i) : -1;
+  const position = index ? index.keys.indexOf(state.i) : -1;
   $("panes").classList.toggle("open", state.i !== "");
   if (position < 0) {
     if (state.i) $("item").replaceChildren(element("p", "empty", `No item ${state.i} in this benchmark.`));
     return;
   }
-  const wanted = state.i, benchmark = state.b;
-  const chunk = Math.floor(position / site.chunk), at = position % site.chunk;
+  const wanted = state.i, chosenIndex = index, benchmark = index.slugs[position], place = index.places[position];
+  const chunk = Math.floor(place / site.chunk), at = place % site.chunk;
   const names = Object.keys(site.entries).filter((name) => index.verdicts[name]);
   const chosen = state.e && !state.all ? names.filter((name) => name === state.e) : names;
   const [items, ...outputs] = await Promise.all(
     [`items-${chunk}`, ...chosen.map((name) => `${name}-${chunk}`)].map((name) => load(`${benchmark}/${name}`)));
-  if (wanted !== state.i || benchmark !== state.b) return;
+  if (wanted !== state.i || chosenIndex !== index) return;
   const box = element("article", "item");
   box.append(itemHead(position), itemPrompt(items?.[at]));
   const columns = element("div", "columns");
@@ -228,7 +264,7 @@ async function showItem() {
 
 function itemHead(position) {
   const head = element("header", "item-head");
-  const title = element("h1", "", `${site.benchmarks[state.b].title} · ${index.ids[position]}`);
+  const title = element("h1", "", `${site.benchmarks[index.slugs[position]].title} · ${index.ids[position]}`);
   const bar = element("div", "item-bar");
   const back = element("button", "only-phone", "← list");
   back.addEventListener("click", () => { state.i = ""; writeAddress(); $("panes").classList.remove("open"); drawList(); });
@@ -320,7 +356,7 @@ function toggleAll() {
 async function showBenchmark() {
   const wanted = state.b;
   $("count").textContent = "loading …";
-  const found = wanted ? await load(`${wanted}/index`) : null;
+  const found = wanted ? await loadIndex(chosenBenchmarks()) : null;
   if (wanted !== state.b) return;
   index = found;
   if (!index) {
@@ -329,7 +365,7 @@ async function showBenchmark() {
     $("window").replaceChildren();
     return;
   }
-  options($("benchmark"), Object.entries(site.benchmarks).map(([slug, b]) => [slug, `${b.title} (${b.items.toLocaleString("en")})`]), state.b);
+  benchmarkOptions();
   const entries = Object.keys(site.entries).filter((name) => index.verdicts[name]);
   options($("entry"), [["", "all entries"], ...entries.map((name) => [name, site.entries[name].title])], state.e);
   const groups = [...new Set(index.groups)].filter(Boolean).sort();
@@ -340,6 +376,26 @@ async function showBenchmark() {
   $("search").value = state.q;
   await filter();
   showItem();
+}
+
+function benchmarkOptions() {
+  const select = $("benchmark");
+  const option = (value, text) => {
+    const made = element("option", "", text);
+    made.value = value;
+    return made;
+  };
+  const groups = Object.entries(site.categories).filter(([, c]) => c.benchmarks.length).map(([slug, category]) => {
+    const group = element("optgroup");
+    group.label = category.title;
+    for (const b of category.benchmarks)
+      group.append(option(b, `${site.benchmarks[b].title} (${site.benchmarks[b].items.toLocaleString("en")})`));
+    if (category.benchmarks.length > 1 && !Object.hasOwn(site.benchmarks, slug))
+      group.append(option(slug, `all of ${category.title}`));
+    return group;
+  });
+  select.replaceChildren(...groups, option("all", "all benchmarks"));
+  select.value = state.b;
 }
 
 function changed() {

@@ -1,0 +1,282 @@
+"""The end of a run: results to scores, files, the summary and the exit status."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from nanolm.entries import Entry
+from nanolm.errors import NanoLMError
+from nanolm.plugin import gate
+from nanolm.records import provenance
+from nanolm.reports import junit, score_file, terminal
+from nanolm.run import Run, Selection, Suite
+from nanolm.schema import EntryScore
+from nanolm.scoring import BenchmarkResult, entry_score, score_entry
+from nanolm.verdicts import versions
+
+_REASON = re.compile(r"(\w+)=(\d+)")
+
+
+class Row(msgspec.Struct):
+    """A test's result as its report brought it."""
+
+    nodeid: str
+    status: str
+    seconds: float
+    text: str
+    properties: list[tuple[str, Any]]
+    """In the order of `ItemResult.properties`."""
+
+
+class Collected:
+    """The results of a session, by item."""
+
+    def __init__(self, suite: Suite) -> None:
+        self.suite = suite
+        self.selection: Selection = {}
+        self.rows: dict[tuple[str, str], Row] = {}
+        self.invalid: list[Row] = []
+        self.without_data: dict[str, str] = {}
+        """Benchmarks that could not be run for want of data, and what to do."""
+
+    def add(self, report: pytest.TestReport, status: str) -> None:
+        """Keep a report's numbers; the report itself is not kept."""
+        text = report.longrepr if isinstance(report.longrepr, str) else str(report.longrepr or "")
+        row = Row(report.nodeid, status, report.duration, text, report.user_properties)
+        if status == "invalid":
+            self.invalid.append(row)
+        if row.properties:
+            self.rows[str(row.properties[0][1]), str(row.properties[1][1])] = row
+
+    def count(self, status: str) -> int:
+        """How many items have it."""
+        return sum(row.status == status for row in self.rows.values())
+
+    def result(self, slug: str, samples: int) -> BenchmarkResult | None:
+        """One benchmark's counts, in the edition's order of items; None when nothing of it was run."""
+        items = self.selection.get(slug, ())
+        if not items:
+            return None
+        correct = np.zeros(len(items), dtype=np.uint8)
+        reasons: dict[str, int] = {}
+        seen = tokens = 0
+        for place, item in enumerate(items):
+            row = self.rows.get((slug, item))
+            if row is None:
+                reasons["missing"] = reasons.get("missing", 0) + samples
+                continue
+            properties = dict(row.properties)
+            correct[place] = properties["right"]
+            tokens += properties["output_tokens"]
+            seen += samples
+            for reason, count in _REASON.findall(properties["reason"]):
+                reasons[reason] = reasons.get(reason, 0) + int(count)
+                seen -= int(count) if reason == "missing" else 0
+        chance, rule = self.suite.chance(slug)
+        return BenchmarkResult(
+            slug=slug,
+            category=self.suite.edition.benchmarks[slug].category,
+            chance=chance,
+            chance_rule=rule,
+            items=items,
+            correct=correct,
+            samples=samples,
+            mean_output_tokens=tokens / seen if seen else 0.0,
+            truncated_share=reasons.get("truncated", 0) / seen if seen else 0.0,
+            reasons=dict(sorted(reasons.items())),
+        )
+
+
+class Finish:
+    """Writes `score.json`, `run.json` and `junit.xml`, and says how it went."""
+
+    def __init__(
+        self, config: pytest.Config, suite: Suite, entry: Entry, folder: Path, collected: Collected
+    ) -> None:
+        self.config, self.suite, self.entry, self.folder = config, suite, entry, folder
+        self.collected = collected
+        edition = suite.edition
+        expression = config.getoption("gate")
+        self.gate = (
+            gate.conditions(expression, list(edition.benchmarks), [c.slug for c in edition.categories])
+            if expression
+            else []
+        )
+        self.started = provenance.now()
+        self.score: EntryScore | None = None
+        self.files: list[Path] = []
+        self.no_checking = ""
+        self.problems: list[str] = []
+        """Why the exit status is not 0."""
+
+    def end(self, run: Run, session: pytest.Session, exitstatus: int, no_checking: str = "") -> int:
+        """Everything that is written; gives the exit status (docs/architecture.md, public contract).
+
+        `no_checking`: why code was not run, empty when it was.
+        """
+        self.no_checking = no_checking
+        collected = self.collected
+        whole = self.suite.is_whole(collected.selection)
+        measured = len(collected.rows) == sum(len(items) for items in collected.selection.values())
+        valid = measured and not collected.invalid
+        if not measured:
+            left = sum(len(items) for items in collected.selection.values()) - len(collected.rows)
+            recorded = sum(run.record.has(key) for key in run.keys)
+            self.problems.append(
+                f"ended early: {left:,} of {left + len(collected.rows):,} items were not judged;"
+                f" {recorded:,} of {run.total:,} outputs are recorded"
+            )
+        if collected.invalid:
+            self.problems.append(
+                f"{len(collected.invalid):,} items were not measured: {collected.invalid[0].text[:300]}"
+            )
+        if run.error and measured and not collected.invalid:
+            self.problems.append(run.error)
+        if not any("::" in argument for argument in self.config.args) and not self.config.getoption(
+            "keyword"
+        ):
+            self.problems += [f"{slug}: {why}" for slug, why in collected.without_data.items()]
+        because = self._not_publishable(whole, valid, run)
+        try:
+            # a run that ended early has no score: what it did not get to is not wrong
+            self.score = self._score(run, whole and valid, because) if measured else None
+            if self.score is not None:
+                self.problems += [p for condition in self.gate if (p := condition.problem(self.score))]
+                self.files.append(score_file.write(self.folder, self.score))
+            self._write_run(run, whole, valid, because)
+            self._write_junit()
+            if whole and valid and run.record.compress():
+                self.files.append(run.record.compressed)
+        except (NanoLMError, OSError) as error:
+            self.problems.append(f"writing the reports failed: {error}")
+        others = session.testsfailed - collected.count("wrong") - len(collected.invalid)
+        if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return int(bool(self.problems) or others > 0)
+        return exitstatus
+
+    def _score(self, run: Run, complete: bool, because: list[str]) -> EntryScore | None:
+        results = {
+            slug: result
+            for slug in self.suite.edition.benchmarks
+            if (result := self.collected.result(slug, self.entry.samples)) is not None
+        }
+        if not results:
+            return None
+        scores = score_entry(self.suite.edition, results, intervals=complete)
+        return entry_score(
+            self.suite.edition,
+            self.entry,
+            scores,
+            complete=complete,
+            engine=self._engine(run),
+            not_publishable_because=because,
+        )
+
+    def _engine(self, run: Run) -> dict[str, str]:
+        """Of the recorded outputs: a run that generates nothing had its engine another time."""
+        for output in run.record.outputs():
+            return {"name": output.engine, "version": output.engine_version}
+        return {"name": "", "version": ""}
+
+    def _not_publishable(self, whole: bool, valid: bool, run: Run) -> list[str]:
+        edition = self.suite.edition
+        because = list(self.entry.not_publishable_because)
+        if not whole:
+            because.append("partial: not every item of the edition was run")
+        if not valid:
+            because.append("incomplete: outputs are missing or the engine failed")
+        unverified = [slug for slug, spec in edition.benchmarks.items() if not spec.data_verified]
+        if unverified:
+            because.append(f"data not yet checked against the official source: {', '.join(unverified)}")
+        engine = self._engine(run)
+        if self.entry.artefact != "synthetic" and engine != {
+            "name": edition.engine,
+            "version": edition.engine_version,
+        }:
+            because.append(
+                f"the edition's engine is {edition.engine} {edition.engine_version}, these outputs are by"
+                f" {engine['name'] or 'none'} {engine['version']}".rstrip()
+            )
+        because += [f"extractors differ: {line}" for line in versions.mismatches(edition.extractors)]
+        if self.no_checking:
+            because.append(
+                "code was not run: there are no working evaluators here (nanolm evaluators install)"
+            )
+        return because
+
+    def _write_run(self, run: Run, whole: bool, valid: bool, because: list[str]) -> None:
+        engine = run.engine
+        self.files.append(
+            provenance.write(
+                self.folder,
+                edition=self.suite.edition,
+                entry=self.entry,
+                started=self.started,
+                command=[Path(sys.argv[0]).name, *self.config.invocation_params.args],
+                run={
+                    "record_mode": run.mode,
+                    "limit": self.suite.limit,
+                    "partial": not whole,
+                    "complete": whole and valid,
+                    "publishable": whole and valid and not because,
+                    "not_publishable_because": because,
+                    "problems": self.problems,
+                    "code_not_run_because": self.no_checking,
+                    "outputs": run.total,
+                    "generated": len(run.missing) if run.mode != "none" else 0,
+                    "engine_errors": run.engine_errors,
+                    "engine": self._engine(run)
+                    | {
+                        "settings": getattr(engine, "settings", {}),
+                        "restarts": getattr(engine, "restarts", []),
+                    },
+                },
+            )
+        )
+
+    def _write_junit(self) -> None:
+        path = self.folder / "junit.xml"
+        junit.write(
+            path,
+            f"{self.suite.edition.name} {self.entry.name}",
+            self._cases(),
+            {"edition": self.suite.edition.digest, "entry": self.entry.digest, "samples": self.entry.samples},
+        )
+        self.files.append(path)
+
+    def _cases(self) -> Any:
+        for slug, items in self.collected.selection.items():
+            for item in items:
+                row = self.collected.rows.get((slug, item))
+                if row is None:
+                    continue
+                file, _, name = row.nodeid.partition("::")
+                yield junit.Case(
+                    classname=file.removesuffix(".py").replace("/", "."),
+                    name=name,
+                    seconds=row.seconds,
+                    properties=dict(row.properties),
+                    failure=row.text,
+                    invalid=row.status == "invalid",
+                )
+
+    def show(self, reporter: Any) -> None:
+        """The summary, after pytest's own."""
+        if self.config.get_verbosity() < -1:
+            return
+        texts = [row.text for row in self.collected.rows.values() if row.status == "wrong"]
+        terminal.show(
+            reporter,
+            suite=self.suite,
+            entry=self.entry,
+            score=self.score,
+            folder=self.folder,
+            files=self.files,
+            problems=self.problems,
+            texts=texts if len(self.collected.rows) <= terminal.FEW else [],
+        )

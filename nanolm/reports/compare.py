@@ -1,0 +1,150 @@
+"""`nanolm compare`: reads runs, compares them pairwise, prints tables or JSON."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from nanolm import editions
+from nanolm.editions.edition import Edition
+from nanolm.errors import UsageError, unknown
+from nanolm.reports.folders import RunFolder, one_edition
+from nanolm.scoring.compare import Comparison, Difference, Usefulness, compare, useful_middle
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """The first entry against each of the others, and which benchmarks can tell all of them apart."""
+
+    edition: Edition
+    comparisons: tuple[Comparison, ...]
+    middle: tuple[Usefulness, ...]
+
+
+def read(entries: Sequence[str], reports: Path, edition: str | None) -> Compared:
+    """Find the runs and compare them. Raises `UsageError` for names without a run, `ScoreError` otherwise."""
+    if len(entries) < 2:
+        raise UsageError("a comparison needs two entries or more, e.g. `nanolm compare A B`")
+    runs = [RunFolder(find(name, reports, edition)) for name in entries]
+    found = editions.load(edition or one_edition(runs)[0])
+    one_edition(runs)
+    results = {name: run.results(found) for name, run in zip(entries, runs, strict=True)}
+    if len(results) < len(entries):
+        raise UsageError("the same entry is named twice; a comparison needs different entries")
+    first = entries[0]
+    return Compared(
+        edition=found,
+        comparisons=tuple(
+            compare(found, (first, results[first]), (name, results[name])) for name in entries[1:]
+        ),
+        middle=tuple(useful_middle(found, results)),
+    )
+
+
+def find(name: str, reports: Path, edition: str | None = None) -> Path:
+    """The run folder of an entry: a folder as it is, or the one of that name below the reports folder."""
+    if (Path(name) / "score.json").exists():
+        return Path(name)
+    scores = sorted(reports.glob("*/*/score.json"))
+    wanted = edition and Path(edition).name.replace("_", "-")
+    paths = [path.parent for path in scores if path.parent.name == name]
+    if wanted and len(paths) > 1:
+        paths = [path for path in paths if path.parent.name == wanted]
+    if not paths:
+        raise unknown(f"run below {reports}/", name, {path.parent.name for path in scores})
+    if len(paths) > 1:
+        names = ", ".join(path.parent.name for path in paths)
+        raise UsageError(f"{name} has runs of several editions ({names}); say which with --edition")
+    return paths[0]
+
+
+def as_json(found: Compared) -> str:
+    """All numbers, as JSON."""
+    value = {
+        "edition": found.edition.name,
+        "comparisons": [
+            {
+                **msgspec.to_builtins(each),
+                "index": _told(each.index),
+                "categories": {slug: _told(d) for slug, d in each.categories.items()},
+                "benchmarks": {
+                    slug: {**msgspec.to_builtins(b), "skill": _told(b.skill), "raw": _told(b.raw)}
+                    for slug, b in each.benchmarks.items()
+                },
+            }
+            for each in found.comparisons
+        ],
+        "useful_middle": msgspec.to_builtins(found.middle),
+    }
+    return msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
+
+
+def _told(difference: Difference | None) -> dict[str, object] | None:
+    if difference is None:
+        return None
+    return {**msgspec.to_builtins(difference), "shown": difference.shown}
+
+
+def show(found: Compared, list_items: bool) -> None:
+    """Print a table per pair, then the useful middle."""
+    console = Console(highlight=False)
+    for each in found.comparisons:
+        console.print(_table(found.edition, each))
+        if list_items:
+            _show_items(console, each)
+    at_edge = [line for line in found.middle if line.place != "middle"]
+    for line in at_edge:
+        title = found.edition.benchmarks[line.benchmark].title
+        why = "every interval reaches chance" if line.place == "floor" else "every raw accuracy is above 90%"
+        console.print(f"{title} can't tell these entries apart: at the {line.place}, {why}.", markup=False)
+
+
+def _table(edition: Edition, each: Comparison) -> Table:
+    """Fits 80 columns with titles of V1's length."""
+    table = Table(
+        title=f"{each.first} minus {each.second}",
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("points", overflow="fold")
+    for column in ("diff", "95% interval", "", "items", "need", "better on"):
+        table.add_column(column, justify="left" if column == "" else "right", no_wrap=True)
+    if each.index is not None:
+        table.add_row("[b]Index[/b]", *_cells(each.index, 1.0))
+    for category in edition.categories:
+        if category.slug in each.categories:
+            table.add_row(category.title, *_cells(each.categories[category.slug], 100.0))
+    table.add_section()
+    for slug, of in each.benchmarks.items():
+        table.add_row(
+            edition.benchmarks[slug].title,
+            *_cells(of.raw, 100.0),
+            f"{of.items:,}",
+            "–" if of.items_needed is None else f"{of.items_needed:,}",
+            f"{len(of.only_first)}:{len(of.only_second)}",
+        )
+    table.caption = (
+        "Paired bootstrap on the same items; skill for the index and categories, raw accuracy for "
+        "benchmarks. ~: not shown to differ (the interval holds 0). need: items at which a difference "
+        "of this size and spread would be shown. better on: items for the first : for the second."
+    )
+    return table
+
+
+def _cells(difference: Difference, scale: float) -> tuple[str, str, str]:
+    return (
+        f"{scale * difference.value:+.2f}",
+        f"{scale * difference.low:+.2f} to {scale * difference.high:+.2f}",
+        "" if difference.shown else "~",
+    )
+
+
+def _show_items(console: Console, each: Comparison) -> None:
+    for slug, of in each.benchmarks.items():
+        for name, items in ((each.first, of.only_first), (each.second, of.only_second)):
+            if items:
+                console.print(f"{slug}, {name} does better: {' '.join(items)}", markup=False)

@@ -1,0 +1,116 @@
+"""The summary of a run: one table, what went wrong, and where the files are."""
+
+import os
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from nanolm.entries import Entry
+from nanolm.run import Suite
+from nanolm.schema import BenchmarkScore, EntryScore
+
+FEW = 20
+"""So many items at most, and each wrong one is shown with its text."""
+
+
+def show(
+    reporter: Any,
+    *,
+    suite: Suite,
+    entry: Entry,
+    score: EntryScore | None,
+    folder: Path,
+    files: Sequence[Path],
+    problems: Sequence[str],
+    texts: Sequence[str],
+) -> None:
+    """Write the summary through pytest's terminal reporter."""
+    reporter.section(f"{suite.edition.title}: {entry.title}", "=")
+    for text in texts:
+        reporter.write_line(f"· {text}")
+    width = max(reporter._tw.fullwidth, 80 if reporter.isatty else 110)
+    out = StringIO()
+    colours = bool(reporter._tw.hasmarkup)
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=colours,
+        color_system="standard" if colours else None,
+        highlight=False,
+        legacy_windows=False,
+    )
+    if score is not None:
+        console.print(table(suite, score))
+        console.print(index_line(score))
+    if score is not None and score.not_publishable_because:
+        console.print("[dim]Not publishable:[/dim] " + "; ".join(map(_plain, score.not_publishable_because)))
+    for problem in problems:
+        console.print("[red]Not valid:[/red] " + _plain(problem), soft_wrap=True)
+    if problems:
+        console.print("What is recorded is kept: run the same command again to go on.")
+    where = Path(os.path.relpath(folder))
+    names = ", ".join(dict.fromkeys(path.name for path in files))
+    record = "outputs.jsonl.zst" if (folder / "outputs.jsonl.zst").exists() else "outputs.jsonl"
+    shown = where if not str(where).startswith("..") else folder
+    names = ", ".join(dict.fromkeys([record, *names.split(", ")])) if names else record
+    console.print(f"Files: {_plain(str(shown))}/ ({names})", soft_wrap=True)
+    reporter.write(out.getvalue())
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "\\[")
+
+
+def index_line(score: EntryScore) -> str:
+    """The index with its interval, or why there is none."""
+    if score.index is None:
+        return "[bold]Nano LM Index[/bold] none: a benchmark of the edition was not run"
+    interval = ""
+    if score.index.low is not None and score.index.high is not None:
+        interval = f" (95% {score.index.low:.2f} to {score.index.high:.2f})"
+    raw = f", raw index {score.raw_index:.2f}" if score.raw_index is not None else ""
+    mark = "" if score.complete else " [yellow]partial[/yellow]"
+    return f"[bold]Nano LM Index {score.index.value:.2f}[/bold]{interval}{raw}{mark}"
+
+
+def table(suite: Suite, score: EntryScore) -> Table:
+    """Per category and benchmark: items, raw, chance, skill, tokens, truncated, reasons."""
+    found = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    found.add_column("benchmark", no_wrap=True)
+    for name in ("items", "raw", "chance", "skill", "tokens", "trunc."):
+        found.add_column(name, justify="right", no_wrap=True)
+    found.add_column("not right")
+    for category in suite.edition.categories:
+        inside = [
+            slug
+            for slug, spec in suite.edition.benchmarks.items()
+            if spec.category == category.slug and slug in score.benchmarks
+        ]
+        if not inside:
+            continue
+        interval = score.categories.get(category.slug)
+        skill = f"{interval.value:.4f}" if interval else "–"
+        found.add_row(
+            f"[bold]{_plain(category.title)}[/bold]", "", "", "", f"[bold]{skill}[/bold]", "", "", ""
+        )
+        for slug in inside:
+            found.add_row(*_row(suite.edition.benchmarks[slug].title, score.benchmarks[slug]))
+    return found
+
+
+def _row(title: str, one: BenchmarkScore) -> list[str]:
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in one.reasons.items())
+    return [
+        f"  {_plain(title)}",
+        f"{one.items:,}",
+        f"{one.raw:.4f}",
+        f"{one.chance:.4f}",
+        f"{one.skill:.4f}",
+        f"{one.mean_output_tokens:,.0f}",
+        f"{one.truncated_share:.0%}",
+        reasons,
+    ]

@@ -1,1 +1,0 @@
-"""One run: what the record lacks, to requests, to the engine, into the record, while verdicts follow."""

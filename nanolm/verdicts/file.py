@@ -1,0 +1,151 @@
+"""`verdicts.jsonl`: one line an output, in the edition's own order, the same bytes for the same verdicts."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from nanolm.errors import RecordError
+from nanolm.schema import Output, Reason, Verdict
+
+FILE = "verdicts.jsonl"
+Key = tuple[str, str, int]
+"""(benchmark, item, sample)."""
+
+
+class VerdictLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of `verdicts.jsonl`: a verdict and which output it is on."""
+
+    benchmark: str
+    item: str
+    sample: int
+    correct: bool
+    reason: Reason | None = None
+    rule: str = ""
+    answer: Any = None
+    span: tuple[int, int] | None = None
+    """In `Output.text`, reasoning included."""
+    detail: str = ""
+
+    @property
+    def key(self) -> Key:
+        """Which output it is on."""
+        return self.benchmark, self.item, self.sample
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict without the output it is on."""
+        return Verdict(
+            correct=self.correct,
+            reason=self.reason,
+            answer=self.answer,
+            rule=self.rule,
+            span=self.span,
+            detail=self.detail,
+        )
+
+
+def line(output: Output, verdict: Verdict) -> VerdictLine:
+    """The line for a verdict on an output."""
+    return VerdictLine(
+        benchmark=output.benchmark,
+        item=output.item,
+        sample=output.sample,
+        correct=verdict.correct,
+        reason=verdict.reason,
+        rule=verdict.rule,
+        answer=verdict.answer,
+        span=verdict.span,
+        detail=verdict.detail,
+    )
+
+
+# Numbers no float can hold stay numbers, digit for digit.
+_encoder = msgspec.json.Encoder(decimal_format="number")
+_decoder = msgspec.json.Decoder(VerdictLine, float_hook=lambda text: _number(text))
+
+
+def _number(text: str) -> float | Decimal:
+    short = float(text)
+    exact = Decimal(text)
+    return short if Decimal(repr(short)) == exact else exact
+
+
+def encode(verdict_line: VerdictLine) -> bytes:
+    """One line, without its line end. Lone surrogates, which UTF-8 has no bytes for, become U+FFFD."""
+    try:
+        return _encoder.encode(verdict_line)
+    except UnicodeEncodeError:
+        return _encoder.encode(VerdictLine(**_mended(msgspec.structs.asdict(verdict_line))))
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {_mended(key): _mended(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mended(inner) for inner in value]
+    return value
+
+
+def in_order(lines: Iterable[VerdictLine], order: Sequence[tuple[str, Sequence[str]]]) -> list[VerdictLine]:
+    """Lines in the edition's order: `order` gives each benchmark's slug and its item ids; then by sample.
+
+    Raises `RecordError` for a line of an item that is not in the edition, and for two of one output.
+    """
+    place = {
+        (benchmark, item): number
+        for number, (benchmark, item) in enumerate(
+            (benchmark, item) for benchmark, items in order for item in items
+        )
+    }
+    found: dict[tuple[int, int], VerdictLine] = {}
+    for one in lines:
+        number = place.get((one.benchmark, one.item))
+        if number is None:
+            raise RecordError(
+                f"found a verdict on item {one.item!r} of benchmark {one.benchmark!r}, which the edition "
+                "does not have; expected its own items only: rescore with the record's edition"
+            )
+        if found.setdefault((number, one.sample), one) is not one:
+            raise RecordError(f"found two verdicts on sample {one.sample} of {one.benchmark}/{one.item}")
+    return [found[key] for key in sorted(found)]
+
+
+def write(path: Path, lines: Iterable[VerdictLine]) -> int:
+    """Write a whole file at once: the old one stays until the new one is there. Gives its line count."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    count = 0
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for one in lines:
+                file.write(encode(one))
+                file.write(b"\n")
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return count
+
+
+def read(path: Path) -> Iterator[VerdictLine]:
+    """The lines of a file. Raises `RecordError` naming the file and line when one can't be read."""
+    with path.open("rb") as file:
+        for number, data in enumerate(file, 1):
+            try:
+                yield _decoder.decode(data)
+            except (msgspec.DecodeError, ValueError) as error:
+                raise RecordError(
+                    f"{path}, line {number}: found no verdict ({error}); expected one JSON object a line: "
+                    "run `nanolm rescore` to write the file anew"
+                ) from None

@@ -1,0 +1,13 @@
+"""Knowledge. A test is one item; all its samples are judged in it."""
+
+from nanolm.plugin.session import Recorded
+
+
+def test_mmlu_cf(item: object, recorded: Recorded) -> None:
+    """MMLU-CF: school and university questions free of contamination; the letter of one of four options."""
+    recorded.check()
+
+
+def test_arc_easy(item: object, recorded: Recorded) -> None:
+    """ARC-Easy: grade-school science questions; the letter of the option."""
+    recorded.check()

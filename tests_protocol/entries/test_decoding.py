@@ -1,0 +1,142 @@
+"""Decoding: the card's words, generation_config.json, greedy."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanolm.entries import decoding
+from nanolm.entries.artefacts import Folder
+from nanolm.entries.entry import EntryDecoding
+from nanolm.entries.parameters import audit
+from nanolm.errors import EntryError
+from nanolm.schema import Decoding
+
+from .conftest import write_weights
+
+
+def _from(config: dict[str, Any]) -> EntryDecoding | None:
+    return decoding.from_generation_config(config, "generation_config.json")
+
+
+def test_the_librarys_defaults_fill_what_is_left_out() -> None:
+    found = _from({"do_sample": True, "temperature": 0.8, "top_p": 0.8})
+    assert found is not None
+    assert found.values == Decoding(temperature=0.8, top_p=0.8, top_k=50)
+    assert found.sources["top_k"] == "library default"
+    assert found.sources["top_p"] == "generation_config.json"
+
+
+def test_gemmas_temperature_is_the_librarys() -> None:
+    found = _from({"do_sample": True, "top_k": 64, "top_p": 0.95})
+    assert found is not None
+    assert (found.values.temperature, found.sources["temperature"]) == (1.0, "library default")
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"temperature": 0.6}, {"do_sample": False, "temperature": 0.6}, {"do_sample": "yes"}]
+)
+def test_what_does_not_sample_is_greedy(config: dict[str, Any]) -> None:
+    assert _from(config) is None
+
+
+def test_a_null_is_left_out() -> None:
+    found = _from({"do_sample": True, "temperature": None, "top_k": 7})
+    assert found is not None
+    assert (found.values.temperature, found.values.top_k) == (1.0, 7)
+
+
+@pytest.mark.parametrize("value", ["0.7", True, -1, [0.7]])
+def test_values_that_are_no_numbers(value: Any) -> None:
+    with pytest.raises(EntryError, match="expected a number of at least 0"):
+        _from({"do_sample": True, "temperature": value})
+
+
+def _card(quote: str, **values: Any) -> EntryDecoding:
+    return EntryDecoding(
+        values=Decoding(**values),
+        source="model card",
+        quote=quote,
+        link="https://example.org",
+        sources=dict.fromkeys(values, "card"),
+    )
+
+
+README = """# Model
+For best results, use `Temperature=0.6`, **TopP=0.95** and
+`MinP=0`.
+
+```python
+model.generate(temperature=0.2, top_p=0.9)
+```
+"""
+
+
+def test_a_quote_is_found_across_lines_and_markdown() -> None:
+    card = _card("use Temperature=0.6, TopP=0.95 and MinP=0", temperature=0.6, top_p=0.95, min_p=0.0)
+    decoding.check_quote(README, card, "card")
+
+
+def test_a_quote_that_is_only_in_a_code_block() -> None:
+    with pytest.raises(EntryError, match="only in a code block"):
+        decoding.check_quote(README, _card("temperature=0.2, top_p=0.9", temperature=0.2, top_p=0.9), "card")
+
+
+def test_a_code_block_that_is_never_closed() -> None:
+    readme = "```\ntemperature=0.2"
+    with pytest.raises(EntryError, match="only in a code block"):
+        decoding.check_quote(readme, _card("temperature=0.2", temperature=0.2), "card")
+
+
+def test_a_quote_that_is_not_there() -> None:
+    with pytest.raises(EntryError, match=r"not in README\.md"):
+        decoding.check_quote(README, _card("use Temperature=0.7", temperature=0.7), "card")
+
+
+def test_a_value_that_the_quote_lacks() -> None:
+    with pytest.raises(EntryError, match="top_k = 20 is said to be from the card, but the quote lacks it"):
+        decoding.check_quote(README, _card("Temperature=0.6", temperature=0.6, top_k=20), "card")
+
+
+def test_advice_on_the_card_is_pointed_out_and_an_example_is_not() -> None:
+    assert "0.6" in decoding.card_advice(README)
+    assert decoding.card_advice("```\nmodel.generate(temperature=0.2)\n```") == ""
+
+
+def _folder(tmp_path: Path, **files: Any) -> Folder:
+    for name, content in files.items():
+        stem, _, suffix = name.rpartition("_")
+        text = content if isinstance(content, str) else json.dumps(content)
+        (tmp_path / f"{stem}.{suffix}").write_text(text)
+    return Folder(tmp_path)
+
+
+def _tied(case: dict[str, Any], folder: Path) -> int:
+    tensors = {name: tuple(shape) for name, shape in case["input"]["tensors"].items()}
+    tensors = {"w": tensors.pop("w"), **tensors}  # the head last, so that its bytes can be made to differ
+    (folder / "config.json").write_text(json.dumps({"tie_word_embeddings": True}))
+    differ = b"\x01" if case["input"].get("equal") is False else b""
+    write_weights(folder / "model.safetensors", tensors, fill=differ)
+    return audit(Folder(folder)).parameters
+
+
+@pytest.mark.shared_data
+def test_the_parameter_and_decoding_cases(shared_cases: Path, tmp_path: Path) -> None:
+    lines = shared_cases.read_text(encoding="utf-8").splitlines()
+    cases = {case["id"]: case for case in map(json.loads, lines) if case["type"] == "other"}
+    for name in ("other-001", "other-002", "other-004"):
+        folder = tmp_path / name
+        folder.mkdir()
+        assert _tied(cases[name], folder) == cases[name]["expected"]["value"], name
+
+    example = "```python\ngenerate(temperature=0.2)\n```"
+    config = cases["other-019"]["input"]["generation_config"]
+    found, _, advice = decoding.decide(_folder(tmp_path, generation_config_json=config, README_md=example))
+    expected = cases["other-019"]["expected"]["value"]
+    assert {field: getattr(found.values, field) for field in expected} == expected
+    assert advice == ""
+
+    config = cases["other-020"]["input"]["generation_config"]
+    found, _, _ = decoding.decide(_folder(tmp_path, generation_config_json=config))
+    assert (found.source, found.values.greedy) == ("greedy", True)

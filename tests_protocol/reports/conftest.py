@@ -1,0 +1,191 @@
+"""Reports for tests: runs on the mini edition in the exact file formats, with texts of our own."""
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nanolm import editions
+from nanolm.benchmarks.chance import chance
+from nanolm.editions.edition import Edition
+from nanolm.entries.entry import Entry
+from nanolm.schema import Decoding, EntryScore, Item, Output, Verdict
+from nanolm.scoring import Tally, entry_score, score_entry
+
+NASTY = [
+    "</script><script>document.title='broken'</script>",
+    "<img src=x onerror=\"document.title='broken'\">",
+    "{{ 7 * 7 }} {% raw %} ${1+1} `id`",
+    "'\"><svg onload=alert(1)>",
+    "javascript:alert(1)\u2028\u2029 \x00\x07 \u202e right-to-left",
+    "\U0001d4d0\U0001f600 astral \ud835 lone surrogate",
+    "]]> <!-- --> &lt;b&gt; &amp;",
+]
+"""What models write when nobody looks."""
+
+WriteRun = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def mini() -> Edition:
+    """The mini edition."""
+    return editions.load("mini")
+
+
+def _output(entry: Entry, item: Item, sample: int, text: str, finish: Any) -> Output:
+    return Output(
+        benchmark=item.benchmark,
+        item=item.id,
+        sample=sample,
+        seed=sample + 7,
+        entry=entry.digest,
+        prompt_digest="0" * 16,
+        rendered_digest="",
+        decoding=entry.decoding.values,
+        max_tokens=32_768,
+        text=text,
+        finish_reason=finish,
+        prompt_tokens=80,
+        output_tokens=max(1, len(text) // 4),
+        seconds=0.5,
+        engine="vllm",
+        engine_version="0.31.0",
+    )
+
+
+def _reply(draw: random.Random, item: Item, ability: float, think: bool) -> tuple[str, Any, Verdict]:
+    """A reply, how it ended, and the verdict it deserves; the span is that of the answer."""
+    thought = (
+        f"<think>\nThe task says: {item.question[:80]}\nI go through it step by step.\n</think>\n\n" * think
+    )
+    fate = draw.random()
+    gold = item.gold if isinstance(item.gold, str) else "[]"
+    if fate > 0.97:
+        text = f"{thought[: len(thought) // 2] or 'Again and '}" + "again and " * 60
+        return text, "length", Verdict(correct=False, reason="truncated", rule="budget")
+    if fate > 0.92:
+        return (
+            f"{thought}I would rather not choose.",
+            "stop",
+            Verdict(correct=False, reason="unparseable", rule="none"),
+        )
+    right = draw.random() < ability
+    answer = gold if right else "Z" if item.answer_type == "letter" else "something else"
+    text = f"{thought}Let me see.\n{draw.choice(NASTY)}\n\nAnswer: {answer}"
+    span = (len(text) - len(answer), len(text))
+    reason: Any = None if right else "wrong"
+    return text, "stop", Verdict(correct=right, reason=reason, answer=answer, rule="answer-line", span=span)
+
+
+@pytest.fixture(scope="session")
+def write_run(mini: Edition) -> WriteRun:
+    """`write_run(reports, "name", ability=0.4, samples=4, …)` writes one run folder and returns it."""
+
+    def write(
+        reports: Path,
+        name: str,
+        ability: float = 0.5,
+        *,
+        samples: int = 1,
+        think: bool = False,
+        parameters: int = 350_000_000,
+        because: tuple[str, ...] = (),
+        limit: int | None = None,
+        edition: Edition = mini,
+        changes: Mapping[str, Any] | None = None,
+        run: Mapping[str, Any] | None = None,
+        title: str = "",
+    ) -> Path:
+        entry = Entry(
+            name=name,
+            title=title or name,
+            artefact="transformers",
+            repo=f"own/{name}",
+            revision="0123456789abcdef",
+            mode="think" if think else "no-think",
+            parameters=parameters,
+            context=32_768,
+            licence="apache-2.0",
+            samples=samples,
+            digest="e" * 16,
+        )
+        decoding = Decoding(temperature=0.7, top_p=0.8, top_k=20) if samples > 1 else Decoding()
+        quoted = msgspec.structs.replace(
+            entry.decoding,
+            values=decoding,
+            source="model card" if samples > 1 else "greedy",
+            quote="we suggest a temperature of 0.7" if samples > 1 else "",
+            link="https://example.org/card" if samples > 1 else "",
+        )
+        entry = msgspec.structs.replace(entry, decoding=quoted)
+        folder = reports / edition.name / name
+        folder.mkdir(parents=True)
+        draw = random.Random(name)
+        results, outputs, verdicts = {}, [], []
+        for slug, spec in edition.benchmarks.items():
+            items = editions.load_items(mini, slug).items
+            level = chance(items)
+            items = items[:limit]
+            tally = Tally(spec, level.value, level.rule, [item.id for item in items], samples)
+            for item in items:
+                for sample in range(samples):
+                    text, finish, verdict = _reply(draw, item, ability, think)
+                    output = _output(entry, item, sample, text, finish)
+                    tally.add(item.id, sample, verdict, output.output_tokens)
+                    key = {"benchmark": slug, "item": item.id, "sample": sample}
+                    outputs.append(_line(output))
+                    verdicts.append(_line({**key, **msgspec.to_builtins(verdict)}))
+            results[slug] = tally.result()
+        score = entry_score(
+            edition,
+            entry,
+            score_entry(edition, results),
+            complete=limit is None,
+            engine={"name": "vllm", "version": "0.31.0"},
+            not_publishable_because=because,
+        )
+        if changes:
+            score = msgspec.structs.replace(score, **changes)
+        (folder / "score.json").write_bytes(msgspec.json.encode(score))
+        told = {"entry": msgspec.to_builtins(entry), "command": ["pytest"], **(run or {})}
+        (folder / "run.json").write_bytes(msgspec.json.encode(told))
+        (folder / "outputs.jsonl").write_bytes(b"".join(outputs))
+        (folder / "verdicts.jsonl").write_bytes(b"".join(verdicts))
+        return folder
+
+    return write
+
+
+def _line(value: Any) -> bytes:
+    """As a record writes it: lone surrogates as ASCII escapes."""
+    import json
+
+    return json.dumps(msgspec.to_builtins(value), ensure_ascii=True).encode("ascii") + b"\n"
+
+
+@pytest.fixture(scope="session")
+def read_score() -> Callable[[Path], EntryScore]:
+    """`read_score(run_folder)`."""
+    return lambda folder: msgspec.json.decode((folder / "score.json").read_bytes(), type=EntryScore)
+
+
+@pytest.fixture(scope="session")
+def pass_checks(mini: Edition) -> Callable[[Path], None]:
+    """`pass_checks(reports / "mini")`: a check.json that says the sanity checks passed."""
+
+    def write(folder: Path, ok: bool = True) -> None:
+        check = {
+            "entry": "oracle",
+            "what": "index",
+            "found": 100.0 if ok else 98.5,
+            "expected": 100.0,
+            "tolerance": 0.0,
+            "ok": ok,
+        }
+        file = {"edition": mini.name, "edition_digest": mini.digest, "ok": ok, "checks": [check]}
+        (folder / "check.json").write_bytes(msgspec.json.encode(file))
+
+    return write

@@ -1,0 +1,131 @@
+"""The verbs that read runs: compare, review, export."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nanolm.cli import cli
+from nanolm.errors import UsageError
+from nanolm.reports import review
+from nanolm.reports.compare import find
+from nanolm.reports.folders import RunFolder
+
+WriteRun = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory, write_run: WriteRun) -> Path:
+    folder = tmp_path_factory.mktemp("reports")
+    write_run(folder, "strong", 0.9, samples=4)
+    write_run(folder, "weak", 0.3)
+    return folder
+
+
+def run(*arguments: object) -> str:
+    done = CliRunner().invoke(cli, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_compare_shows_a_clear_difference(reports: Path) -> None:
+    found = json.loads(run("compare", "strong", "weak", "--reports-dir", reports, "--json"))
+    (one,) = found["comparisons"]
+    assert one["index"]["shown"]
+    assert one["index"]["low"] > 0
+    assert len(one["benchmarks"]) == 12
+    text = run("compare", "strong", "weak", "--reports-dir", reports, "--items")
+    assert "strong minus weak" in text
+    assert "does better" in text
+    assert max(map(len, text.splitlines())) <= 400
+
+
+def test_compare_with_itself_or_with_nothing_is_refused(reports: Path) -> None:
+    for arguments, message in (
+        (["strong"], "needs two entries"),
+        (["strong", "strong"], "named twice"),
+        (["strong", "wek"], "did you mean weak"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            run("compare", *arguments, "--reports-dir", reports)
+
+
+def test_a_run_folder_can_be_named(reports: Path) -> None:
+    assert find(str(reports / "mini" / "weak"), Path("nowhere")) == reports / "mini" / "weak"
+
+
+def test_review_draws_the_same_failures_and_larger_samples_hold_smaller_ones(reports: Path) -> None:
+    runs = [RunFolder(reports / "mini" / name) for name in ("strong", "weak")]
+    small = {(folder.name, key) for folder, key in review.draw(runs, 2, seed=1)}
+    large = {(folder.name, key) for folder, key in review.draw(runs, 4, seed=1)}
+    assert small == {(folder.name, key) for folder, key in review.draw(runs, 2, seed=1)}
+    assert small < large
+    assert small != {(folder.name, key) for folder, key in review.draw(runs, 2, seed=2)}
+    assert len(small) == 24
+    correct = {(r.name, line.key) for r in runs for line in r.verdicts() if line.correct}
+    assert not large & correct
+
+
+def test_review_as_csv_goes_out_and_comes_back(reports: Path, tmp_path: Path) -> None:
+    drawn = tmp_path / "review.csv"
+    run("review", "strong", "weak", "--reports-dir", reports, "-n", 3, "-o", drawn)
+    lines = list(csv.DictReader(io.StringIO(drawn.read_text(), newline="")))
+    assert len(lines) == 36
+    assert all(line["prompt"] and line["output"] and line["reason"] for line in lines)
+    assert not any(line["output"].startswith(("=", "+", "-", "@")) for line in lines)
+    for place, line in enumerate(lines):
+        line["verdict"] = ("Model", "extractor", "model's fault", "")[place % 4]
+    with drawn.open("w", newline="") as file:
+        writer = csv.DictWriter(file, review.COLUMNS)
+        writer.writeheader()
+        writer.writerows(lines)
+    shares = json.loads(run("review", "--read", drawn, "--json"))
+    over_all = {one["fault"]: one for one in shares if one["benchmark"] == "all"}
+    assert over_all["model"]["count"] == 18
+    assert over_all["extractor"]["count"] == 9
+    assert over_all["model"]["reviewed"] == 27
+    assert over_all["model"]["share"]["low"] < 18 / 27 < over_all["model"]["share"]["high"]
+    assert "model" in run("review", "--read", drawn)
+
+
+def test_review_refuses_words_that_are_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "review.csv"
+    path.write_text("benchmark,verdict\na,model\na,nobody\n")
+    with pytest.raises(UsageError, match="row 3: verdict 'nobody'"):
+        review.read_back(path)
+    path.write_text("benchmark,verdict\na,\n")
+    with pytest.raises(UsageError, match="no verdict yet"):
+        review.read_back(path)
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match="no columns"):
+        review.read_back(path)
+
+
+def test_review_page_escapes_what_models_wrote(reports: Path, tmp_path: Path) -> None:
+    page = tmp_path / "review.html"
+    run("review", "weak", "--reports-dir", reports, "-n", 9, "-o", page)
+    text = page.read_text()
+    assert text.count("<script>") == 1
+    assert "<img" not in text
+    assert "&lt;/script&gt;" in text
+
+
+def test_export_holds_every_output_with_its_verdict(reports: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    written = json.loads(run("export", "strong", "--reports-dir", reports, "-o", tmp_path, "--json"))
+    table = parquet.read_table(written[0]["file"]).to_pylist()
+    assert len(table) == written[0]["rows"] == 126 * 4
+    runs = RunFolder(reports / "mini" / "strong")
+    verdicts = {line.key: line for line in runs.verdicts()}
+    for row in table:
+        line = verdicts[row["benchmark"], row["item"], row["sample"]]
+        assert row["correct"] == line.correct
+        if row["span_start"] is not None:
+            assert row["text"][row["span_start"] : row["span_end"]] == row["answer"]
+    card = Path(written[0]["card"]).read_text()
+    assert "504 rows" in card
+    assert "| `finish_reason` | string |" in card

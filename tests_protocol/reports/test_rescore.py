@@ -1,0 +1,139 @@
+"""`nanolm rescore`: a record judged again gives the same bytes; a changed rule shows in the diff."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from nanolm import editions
+from nanolm.cli.rescore import command
+from nanolm.editions import load_items
+from nanolm.entries import resolve
+from nanolm.errors import NanoLMError
+from nanolm.records import Record
+from nanolm.schema import Decoding, Output, Verdict
+from nanolm.verdicts import file
+from nanolm.verdicts.judge import Judge
+
+MINI = editions.load("mini")
+
+
+def record(reports: Path, replies: dict[str, str], name: str = "oracle") -> Path:
+    """A record in which every item of a benchmark has the same reply; and its run.json."""
+    folder = reports / "mini" / name
+    entry = resolve("oracle", MINI)
+    with Record(folder, write=True) as written:
+        for slug, reply in replies.items():
+            for item in load_items(MINI, slug).items:
+                written.append(
+                    Output(
+                        benchmark=slug,
+                        item=item.id,
+                        sample=0,
+                        seed=0,
+                        entry=entry.digest,
+                        prompt_digest="",
+                        rendered_digest="",
+                        decoding=Decoding(),
+                        max_tokens=9,
+                        text=reply.format(gold=item.gold),
+                        finish_reason="stop",
+                        output_tokens=5,
+                        engine="synthetic",
+                    )
+                )
+    (folder / "run.json").write_bytes(
+        msgspec.json.encode({"entry": msgspec.structs.replace(entry, name=name)})
+    )
+    return folder
+
+
+def rescore(reports: Path, *options: str) -> str:
+    done = CliRunner().invoke(
+        command, [*options, "--edition=mini", f"--reports-dir={reports}"], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NANOLM_CACHE", str(tmp_path / "cache"))
+
+
+def test_a_second_rescore_gives_the_same_bytes(tmp_path: Path) -> None:
+    folder = record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{{gold}}}", "arc-easy-mini": "Answer: {gold}"})
+    assert "0 verdicts changed" in rescore(tmp_path, "oracle")
+    first = (folder / "verdicts.jsonl").read_bytes()
+    score = json.loads((folder / "score.json").read_text())
+    assert score["benchmarks"]["gsm8k-platinum-mini"]["raw"] == 1.0
+    assert score["benchmarks"]["banking77-mini"]["raw"] == 0.0
+    assert (score["complete"], score["publishable"]) == (False, False)
+    assert "outputs are missing" in " ".join(score["not_publishable_because"])
+    assert "0 verdicts changed" in rescore(tmp_path, "--all")
+    assert (folder / "verdicts.jsonl").read_bytes() == first
+
+
+def test_a_changed_rule_is_listed_with_both_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record(tmp_path, {"gsm8k-platinum-mini": "It is {gold}."})
+    rescore(tmp_path, "oracle")
+    from nanolm.answers import number
+    from nanolm.schema import Answer
+
+    monkeypatch.setattr(number, "extract", lambda reply, item: Answer(None, "strict", None, "unparseable"))
+    found = json.loads(rescore(tmp_path, "oracle", "--json", "--diff"))
+    assert found["changed"] == found["outputs"] > 0
+    change = found["changes"][0]
+    assert (change["before"]["correct"], change["after"]["correct"]) == (True, False)
+    assert change["before"]["rule"] != change["after"]["rule"] == "strict"
+
+
+def test_code_that_can_not_be_run_here_keeps_its_verdict(tmp_path: Path) -> None:
+    folder = record(tmp_path, {"mbpp-plus-mini": "```python\nx = 1\n```"})
+    assert "code verdicts taken over" not in rescore(tmp_path, "oracle")
+    lines = list(file.read(folder / file.FILE))
+    assert {line.reason for line in lines} == {"unsupported"}
+    ran = [msgspec.structs.replace(line, reason="wrong", detail="base fail in 0.10 s") for line in lines]
+    file.write(folder / file.FILE, ran)
+    said = rescore(tmp_path, "oracle")
+    assert f"{len(ran)} code verdicts taken over" in said
+    assert list(file.read(folder / file.FILE)) == ran
+
+
+def test_the_entry_is_the_one_that_the_run_wrote_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{{gold}}}"}, name="my-own-model")
+    assert "my-own-model: " in rescore(tmp_path, "my-own-model")
+    score = json.loads((tmp_path / "mini" / "my-own-model" / "score.json").read_text())
+    assert score["entry"] == "my-own-model"
+
+
+def test_without_a_record_or_a_name_it_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(NanoLMError, match=r"no record of constant.*pytest tests_benchmarks --entry=constant"):
+        rescore(tmp_path, "constant")
+    with pytest.raises(NanoLMError, match=r"use --all; entries with a record in .*: none"):
+        rescore(tmp_path)
+
+
+def test_a_judge_of_an_entry_strips_its_own_marks() -> None:
+    entry = msgspec.structs.replace(resolve("oracle", MINI), end_markers=("<|stop|>",))
+    item = load_items(MINI, "arc-easy-mini").items[0]
+    with Judge.of(entry, MINI.extractors) as judge:
+        output = Output(
+            benchmark=item.benchmark,
+            item=item.id,
+            sample=0,
+            seed=0,
+            entry="",
+            prompt_digest="",
+            rendered_digest="",
+            decoding=Decoding(),
+            max_tokens=1,
+            text=f"{item.gold}<|stop|>",
+            finish_reason="stop",
+        )
+        verdict = judge.verdict(item, output)
+    assert verdict == Verdict(correct=True, reason=None, answer=item.gold, rule=verdict.rule, span=(0, 1))
