@@ -7,10 +7,10 @@ import click
 
 
 def print_json(value: Any) -> None:
-    """A struct or plain value as indented JSON."""
+    """A struct or plain value as indented JSON; paths as text."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    click.echo(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode())
 
 
 def print_table(title: str | None, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
