@@ -123,9 +123,8 @@ def main() -> None:
             rates[side].append(result["tokens"] / result["seconds"])
             print(f"round {place + 1}: {side:8} {rates[side][-1]:8.1f} tokens/s ({result['tokens']} tokens)")
     ours_median, offline_median = (statistics.median(rates[side]) for side in ("ours", "offline"))
-    print(
-        f"median: ours {ours_median:.1f}, offline {offline_median:.1f}, ratio {ours_median / offline_median:.3f}"
-    )
+    ratio = ours_median / offline_median
+    print(f"median: ours {ours_median:.1f}, offline {offline_median:.1f}, ratio {ratio:.3f}")
 
 
 if __name__ == "__main__":

@@ -203,7 +203,10 @@ def test_toolalpaca_rules_are_tried_in_the_order_of_ruling_76(write: Write) -> N
 
 
 def test_mbpp_plus_leaves_out_the_task_whose_reference_fails(write: Write) -> None:
-    rows = [{"task_id": f"Mbpp/{n}", "prompt": '"""\nDo."""\n', "entry_point": "f"} for n in (2, 255)]
+    rows = [
+        {"task_id": f"Mbpp/{n}", "prompt": '"""\nDo."""\n', "entry_point": "f", "canonical_solution": "pass"}
+        for n in (2, 255)
+    ]
     found = made("mbpp_plus", write("MbppPlus.jsonl", rows))
     item = found.items[0]
     assert (item.id, item.dataset, item.task, item.function) == ("Mbpp-2", "mbpp-plus", "Mbpp/2", "f")
@@ -213,7 +216,10 @@ def test_mbpp_plus_leaves_out_the_task_whose_reference_fails(write: Write) -> No
 
 def test_evoeval_preamble_is_what_stands_before_the_function(write: Write) -> None:
     prompt = "import math\n\ndef f_helper():\n    return 1\n\ndef f(x):\n    '''def f(x)'''\n"
-    rows = [{"task_id": f"HumanEval/{n}", "prompt": prompt, "entry_point": "f"} for n in (1, 32)]
+    rows = [
+        {"task_id": f"HumanEval/{n}", "prompt": prompt, "entry_point": "f", "canonical_solution": "pass"}
+        for n in (1, 32)
+    ]
     found = made("evoeval", write("EvoEval_verbose.jsonl", rows), write("EvoEval_subtle.jsonl", rows))
     assert [item.id for item in found.items] == ["verbose-1", "subtle-1", "subtle-32"]
     assert [one.id for one in found.excluded] == ["verbose-32"]
@@ -222,7 +228,9 @@ def test_evoeval_preamble_is_what_stands_before_the_function(write: Write) -> No
 
 
 def test_the_mini_data_sets_have_names_of_their_own(write: Write) -> None:
-    rows = [{"task_id": "EvoEval/0", "prompt": "def f(): ...", "entry_point": "f"}]
+    rows = [
+        {"task_id": "EvoEval/0", "prompt": "def f(): ...", "entry_point": "f", "canonical_solution": "pass"}
+    ]
     module = importlib.import_module("nanolm.benchmarks.evoeval")
     assert module.items("evoeval-mini", [write("EvoEval_tool_use.jsonl", rows)]).items[0].dataset == (
         "evoeval-tool_use-mini"
@@ -297,19 +305,19 @@ BAD = [
     (
         "mbpp_plus",
         "M.jsonl",
-        {"task_id": "Mbpp/2", "prompt": "p", "entry_point": "a b"},
+        {"task_id": "Mbpp/2", "prompt": "p", "entry_point": "a b", "canonical_solution": "pass"},
         "function name 'a b'",
     ),
     (
         "mbpp_plus",
         "M.jsonl",
-        {"task_id": "Mbpp/2", "prompt": "p", "entry_point": "def"},
+        {"task_id": "Mbpp/2", "prompt": "p", "entry_point": "def", "canonical_solution": "pass"},
         "function name 'def'",
     ),
     (
         "evoeval",
         "EvoEval_subtle.jsonl",
-        {"task_id": "E/1", "prompt": "x", "entry_point": "f"},
+        {"task_id": "E/1", "prompt": "x", "entry_point": "f", "canonical_solution": "pass"},
         "without 'def f'",
     ),
 ]
