@@ -1,6 +1,6 @@
 """Tokens per second of our vLLM engine against vLLM's own offline `generate`, in one run.
 
-    .venv-vllm/bin/python perf/vllm_throughput.py MODEL_FOLDER [--requests 256] [--tokens 64] [--dtype bfloat16]
+    .venv-vllm/bin/python perf/vllm_throughput.py MODEL_FOLDER [--requests 256] [--dtype bfloat16]
 
 Both sides get the same token ids, sampling values, seeds and engine settings, in processes of their own, in
 turn (A B A B ...). The ratio of the medians is the figure: 1.0 means that the supervisor costs nothing.
