@@ -48,32 +48,33 @@ _ENDS = re.escape(markup.LINE_ENDS)
 _SIGNS = re.escape(markup.QUOTES + markup.BRACKETS.replace("<", "").replace(">", "") + "*_~$" + markup.COLONS)
 _LETTER = "[A-Za-zＡ-Ｚａ-ｚ]"
 # A tag of one letter (`<b>`) is a tag only if it closes again nearby: `<B>` alone is B in brackets.
-_TAG = r"</?+[A-Za-z][A-Za-z0-9_-]{1,31}[ /]*+>|<([a-z])>(?=[^\n]{1,40}?</\1>)|</[a-z]>"
+# Written out for each letter: a group inside a possessive repeat can end CPython 3.11's re in a SystemError.
+_PAIRED = "|".join(rf"{letter}>(?=[^\n]{{1,40}}?</{letter}>)" for letter in "abcdefghijklmnopqrstuvwxyz")
+_TAG = rf"</?+[A-Za-z][A-Za-z0-9_-]{{1,31}}[ /]*+>|<(?:{_PAIRED})|</[a-z]>"
 _COMMAND = r"\\(?:boxed|text[a-z]{0,9}|math[a-z]{0,9}|bf|rm)[ \t]*+\{|\\[^\w\s]"
 # No part of a word: 'I'm', 'B-cells', 'C++', 'U.S.', 'e.g.', an accent put on with a combining mark.
 _WORD = r"[^\W_\u0e00-\u0eff\u2e80-\ud7ff\uf900-\ufaff]"  # not of scripts that set no blanks
 _ALONE = rf"(?!{_WORD}|[\u0300-\u036f]|['’\-\u2010\u2011]{_WORD}|[+#]|_+{_WORD}|\.\d|\.[^\W\d_](?!{_WORD}))"
 
 
-def _wrappers(name: str, white: str = _WHITE) -> str:
-    """A run of what may stand before a letter; `name` keeps the groups of its tags apart."""
-    tag = _TAG.replace("([a-z])", f"(?P<{name}>[a-z])").replace(r"\1", f"(?P={name})")
-    return rf"(?:[{white}{_SIGNS}]|{_COMMAND}|{tag}|[<>#])*+"
+def _wrappers(white: str = _WHITE) -> str:
+    """A run of what may stand before a letter."""
+    return rf"(?:[{white}{_SIGNS}]|{_COMMAND}|{_TAG}|[<>#])*+"
 
 
 _NOUN = r"(?:(?:[Oo]ption|OPTION|[Cc]hoice|CHOICE|[Ll]etter|LETTER)(?![A-Za-z])"
 _CUE = re.compile(
     rf"{markup.ANSWER}(?:(?P<is>[{_WHITE}*_]++[Ii][Ss](?![\w'’]))"
     rf"|(?:[{_BLANK}*_]|</[A-Za-z][A-Za-z0-9]{{0,15}}>)*+[{markup.COLONS}])"
-    rf"{_wrappers('t1')}{_NOUN}{_wrappers('t2')})?+(?:(?P<letter>{_LETTER}){_ALONE})?"
+    rf"{_wrappers()}{_NOUN}{_wrappers()})?+(?:(?P<letter>{_LETTER}){_ALONE})?"
 )
 # Behind a letter: what closes its wrappers or ends it (`**B.**`, `(B):`, `\text{B}}`); no comma.
 _CLOSERS = re.compile(rf"(?:[{_BLANK}{_SIGNS}.!?。．\-–—]|\\[^\w\s]|</[A-Za-z][A-Za-z0-9_-]{{0,31}}>|[<>])*+")
 _SECOND = re.compile(
     rf"(?:[,/&;|、，；／＆][{_BLANK}]*+)?+(?P<word>(?:[Oo][Rr]|[Aa][Nn][Dd](?:/[Oo][Rr])?)(?![A-Za-z]))?+"
-    rf"{_wrappers('t3', _BLANK)}{_NOUN}{_wrappers('t4', _BLANK)})?+(?P<letter>{_LETTER}){_ALONE}"
+    rf"{_wrappers(_BLANK)}{_NOUN}{_wrappers(_BLANK)})?+(?P<letter>{_LETTER}){_ALONE}"
 )
-_ONE = re.compile(rf"(?:[-–—•+][{_BLANK}]++)?+{_wrappers('t5')}(?P<letter>{_LETTER}){_ALONE}")
+_ONE = re.compile(rf"(?:[-–—•+][{_BLANK}]++)?+{_wrappers()}(?P<letter>{_LETTER}){_ALONE}")
 _BETWEEN = re.compile(
     rf"(?:[{_WHITE}{_SIGNS}.,;!?。．，、\-–—]|\\[^\w\s]|</[A-Za-z][A-Za-z0-9_-]{{0,31}}>|[<>])*+"
 )

@@ -67,10 +67,21 @@ def remove(
     if is_open or (opener and _delimiter(opener).search(text, start)):
         return Reply("", len(text), True, "open-block")
     end = _end_without_markers(text, start, tuple(end_markers))
-    while start < end and text[start] in WHITE:
-        start += 1
+    start = _first_line(text, start, end)
     truncated = finish_reason == "length"
     return Reply(text[start:end], start, truncated, "length" if truncated else rule)
+
+
+def _first_line(text: str, start: int, end: int) -> int:
+    """Where the first line with anything on it begins; its indentation stays when it is a line of its
+    own, since it says where a code block opens (ruling 44)."""
+    first = start
+    while first < end and text[first] in WHITE:
+        first += 1
+    line = max(text.rfind("\n", start, first), text.rfind("\r", start, first)) + 1
+    if line == 0:
+        return 0 if start == 0 else first
+    return line
 
 
 def _end_without_markers(text: str, start: int, markers: tuple[str, ...]) -> int:
