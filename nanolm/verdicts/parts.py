@@ -3,6 +3,7 @@ gathered into `verdicts.jsonl`, the same bytes as a rescore of the record writes
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -92,8 +93,8 @@ def _sorted(
                     where.append(start * len(opened) + source)
                 start += len(line)
         by_place = sorted(range(len(numbers)), key=numbers.__getitem__)
-        for here, after in zip(by_place, [*by_place[1:], -1], strict=True):
-            if after >= 0 and numbers[here] == numbers[after]:
+        for here, after in pairwise([*by_place, None]):
+            if here is None or (after is not None and numbers[here] == numbers[after]):
                 continue
             start, source = divmod(where[here], len(opened))
             opened[source].seek(start)

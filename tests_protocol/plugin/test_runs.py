@@ -104,7 +104,7 @@ def test_verdicts_are_those_of_a_rescore(whole: tuple[Path, str], tmp_path: Path
         [
             sys.executable,
             "-m",
-            "nanolm.cli",
+            "nanolm",
             "rescore",
             "constant",
             "--edition=mini",

@@ -38,6 +38,10 @@ def test_the_editions_order_whoever_judged(tmp_path: Path) -> None:
     assert (tmp_path / "rescored").read_bytes() == (tmp_path / file.FILE).read_bytes()
 
 
+def test_nothing_judged_is_an_empty_file(tmp_path: Path) -> None:
+    assert gathered(tmp_path) == []
+
+
 def test_what_was_judged_twice_counts_once_the_later(tmp_path: Path) -> None:
     write_part(tmp_path, "gw0", line("first", "x", correct=False))
     write_part(tmp_path, "gw1", line("first", "x", correct=True))
