@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows, stem
-from nanolm.benchmarks.shuffle import Order, order
+from nanolm.benchmarks.shuffle import Order, letter_item
 from nanolm.schema import Item
 from nanolm.sources import SourceFile
 
@@ -32,15 +32,12 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
     item_id = clean_id(f"{variant}-{row.get('id')}")
     options = row.texts("choices")
     gold = row.index("label", len(options))
-    shown = order(benchmark, item_id, options)
-    item = Item(
+    return letter_item(
         benchmark=benchmark,
-        id=item_id,
-        answer_type="letter",
+        item=item_id,
         question=row.text("context"),
-        options=shown.options(options),
-        gold=shown.letter(gold),
-        group=variant,
+        options=options,
+        gold=gold,
         source=row.where,
+        group=variant,
     )
-    return item, shown
