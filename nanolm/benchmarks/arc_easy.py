@@ -51,6 +51,10 @@ def _labelled(row: Row) -> tuple[list[str], int]:
     inner = Row(row.file, row.number, choices)
     options, labels = inner.texts("text"), inner.texts("label")
     key = row.text("answerKey")
-    if len(labels) != len(options) or labels.count(key) != 1:
+    if len(labels) != len(options) or len(set(labels)) != len(labels):
+        raise row.wrong(
+            f"{len(options)} texts with labels {', '.join(labels)}", "a label of its own for each"
+        )
+    if key not in labels:
         raise row.wrong(f"answerKey = {key!r}", f"exactly one of the labels {', '.join(labels)}")
     return options, labels.index(key)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from nanolm import answers
 from nanolm.answers import refuse
@@ -52,10 +52,33 @@ def check(item: Item) -> None:
         raise refuse(item, f"the id {item.id!r}", "letters, digits, '.', '_' and '-' only")
     if not item.question.strip():
         raise refuse(item, "an empty question", "a text")
+    for text in _texts(item):
+        if not _is_unicode(text):
+            raise refuse(item, f"{text[:60]!r}, half of a surrogate pair in it", "text that UTF-8 can hold")
+    if any("\n" in label for label in item.labels):
+        raise refuse(item, "a label of several lines", "labels that are shown one a line")
     # What the answer type itself asks of an item, e.g. labels that can be told apart (ruling 27).
     answers.get(item.answer_type).check(item)
     if item.answer_type == "tool_calls":
         _documented(item)
+
+
+def _texts(item: Item) -> Iterator[str]:
+    """All that is shown, judged or run."""
+    yield from (item.question, item.documentation, item.preamble, item.reference, item.function or "")
+    yield from (item.dataset, item.task, item.group, *item.options, *item.labels)
+    # A gold of calls as text, so that its names and values are among it.
+    yield item.gold if isinstance(item.gold, str) else json.dumps(item.gold, ensure_ascii=False)
+
+
+def _is_unicode(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _documented(item: Item) -> None:

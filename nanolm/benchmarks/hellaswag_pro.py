@@ -29,7 +29,10 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
     variant = stem(row.file)
     if row.text("perturbation_type") != variant:
         raise row.wrong(f"perturbation_type = {row.text('perturbation_type')!r}", f"{variant!r} in this file")
-    item_id = clean_id(f"{variant}-{row.get('id')}")
+    own = row.get("id")
+    if isinstance(own, bool) or not isinstance(own, int | str) or not str(own).strip():
+        raise row.wrong(f"id = {own!r:.80}", "a number or a text")
+    item_id = clean_id(f"{variant}-{own}")
     options = row.texts("choices")
     gold = row.index("label", len(options))
     return letter_item(
