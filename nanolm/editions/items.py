@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from filelock import FileLock
 
 import nanolm
 from nanolm.benchmarks.benchmark import BenchmarkItems
@@ -127,9 +126,7 @@ def _code_digest() -> str:
 
 def _build_into_cache(edition: Edition, slug: str, path: Path, files: Sequence[FileState]) -> None:
     """Build once: a second process that wants the same items waits for the first."""
-    with cache.full_disk(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{slug}.lock")):
+    with cache.locked(path.with_name(f".{slug}.lock")):
         if item_cache.read_items(path) is None:
             built, prompts = _build(edition, _spec(edition, slug), files)
             check_frozen(suite_folder(edition), slug, built.items, prompts)
