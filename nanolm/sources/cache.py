@@ -20,6 +20,7 @@ from nanolm.sources.lock import LockedFile, Source
 
 _BLOCK = 1 << 20
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
 CHECK_ORIGIN = "check where it came from, or get the official file with `nanolm fetch`"
 
 
@@ -143,7 +144,7 @@ def full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        full = error.errno in FULL
         raise SourceError(
             f"can't write below {folder}: {error.strerror or error}. "
             f"{'Make room, or name' if full else 'Name'} another folder with NANOLM_CACHE"

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from nanolm.errors import SourceError
+from nanolm.sources import hub
 from nanolm.sources.cache import Unreachable, full_disk
 from nanolm.sources.lock import LockedFile, Source
 
@@ -111,6 +112,10 @@ def _attempt(url: str, part: Path, advance: Advance) -> None:
                     advance(len(block))
     except errors.OfflineModeIsEnabled:
         raise SourceError(f"{url}: HF_HUB_OFFLINE is set; unset it to download") from None
+    except RuntimeError as error:
+        if not hub.closed(error):
+            raise
+        raise _Again(f"the connection failed ({error})") from None
     except failures as error:
         connected = not any(kind.__name__ == "ConnectError" for kind in type(error).__mro__)
         raise _Again(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nanolm.errors import SourceError
+from nanolm.sources import cache
 from nanolm.sources.cache import Unreachable, WrongBytes, sum_of
 from nanolm.sources.lock import LockedFile, Source
 
@@ -26,19 +27,11 @@ def download(source: Source, file: LockedFile, advance: Advance) -> Path:
 
     Raises `SourceError` with what is the matter: offline, no such repository, revision or file, gated.
     """
-    from huggingface_hub import constants, errors, hf_hub_download
+    from huggingface_hub import constants, errors
 
     what = f"{source.name}: {file.path} of {source.repository} at {source.revision[:12]}"
     try:
-        path = hf_hub_download(
-            source.repository,
-            file.path,
-            repo_type=source.repo_type,
-            revision=source.revision,
-            library_name="nanolm",
-            endpoint=constants.ENDPOINT,
-            tqdm_class=_reporting(advance),
-        )
+        path = _path(source, file, advance)
     except errors.GatedRepoError:
         raise SourceError(
             f"{what} is gated: accept its terms at {constants.ENDPOINT}/{_page(source)} and set HF_TOKEN"
@@ -58,6 +51,8 @@ def download(source: Source, file: LockedFile, advance: Advance) -> Path:
     except OSError as error:
         # A full disk, or a download that came short (huggingface_hub raises a bare OSError for it).
         room = "Make room, or name another folder with HF_HOME" if error.errno else "Try again"
+        if error.errno and error.errno not in cache.FULL:
+            room = "Name another folder with HF_HOME"
         raise SourceError(f"{what}: {_first_line(error)}. {room}") from None
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ("httpx", "httpx2", "httpcore", "httpcore2"):
@@ -68,6 +63,31 @@ def download(source: Source, file: LockedFile, advance: Advance) -> Path:
         ) from None
     _check_own_sum(Path(path), what)
     return Path(path)
+
+
+def _path(source: Source, file: LockedFile, advance: Advance) -> str:
+    from huggingface_hub import constants, hf_hub_download
+
+    for left in (3, 2, 1, 0):
+        try:
+            return hf_hub_download(
+                source.repository,
+                file.path,
+                repo_type=source.repo_type,
+                revision=source.revision,
+                library_name="nanolm",
+                endpoint=constants.ENDPOINT,
+                tqdm_class=_reporting(advance),
+            )
+        except RuntimeError as error:
+            if not (closed(error) and left):
+                raise
+    raise AssertionError("unreachable")
+
+
+def closed(error: RuntimeError) -> bool:
+    """Whether another download closed the connections that all share, as the client does when one fails."""
+    return "client has been closed" in str(error)
 
 
 def _check_own_sum(path: Path, what: str) -> None:
@@ -103,8 +123,10 @@ def quiet() -> None:
 
     `HF_HUB_VERBOSITY` or `HF_DEBUG` brings them back.
     """
+    from huggingface_hub.utils import logging as hub_logging
+
     if not (os.environ.get("HF_HUB_VERBOSITY") or os.environ.get("HF_DEBUG")):
-        logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
+        hub_logging.set_verbosity(logging.CRITICAL)
         warnings.filterwarnings("ignore", module=r"huggingface_hub\.")
 
 

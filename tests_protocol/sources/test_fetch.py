@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from huggingface_hub import file_download
+from huggingface_hub.utils import _http
 
 from nanolm.errors import SourceError
 from nanolm.sources import cache, github
@@ -265,6 +267,45 @@ def test_two_fetches_at_once_download_once(server: FileServer, lock_of: Locks) -
     assert [whole(report).complete for report in reports] == [True] * 4
     assert server.gets[RAW] == 1
     assert server.gets[HUB] == 1
+
+
+def test_retries_are_not_for_the_terminal(server: FileServer, lock_of: Locks, tmp_path: Path) -> None:
+    server.faults[HUB] = ["short"]
+    server.faults[RAW] = ["short"]
+    program = (
+        "import sys; from pathlib import Path; from nanolm.sources.fetch import fetch; "
+        "from nanolm.sources.lock import read_lock; report = fetch(read_lock(Path(sys.argv[1]))); "
+        "sys.exit(0 if report.complete and not report.errors else 1)"
+    )
+    environment = {**os.environ, "HF_ENDPOINT": server.address, "HF_HOME": str(tmp_path / "hf-home")}
+    command = [sys.executable, "-c", program, str(lock_of().path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert server.gets[HUB] == 2
+
+
+@pytest.mark.parametrize("name", ["hub", "raw"])
+def test_connections_that_another_download_closed_are_opened_again(
+    server: FileServer, lock_of: Locks, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """huggingface_hub closes the client that all threads share when one connection fails."""
+    import huggingface_hub
+
+    real = huggingface_hub.get_session
+    closed: list[bool] = []
+
+    def session() -> object:
+        found = real()
+        if not closed:
+            closed.append(True)
+            huggingface_hub.close_session()
+        return found
+
+    monkeypatch.setattr(huggingface_hub, "get_session", session)
+    monkeypatch.setattr(_http, "get_session", session)
+    monkeypatch.setattr(file_download, "get_session", session, raising=False)
+    whole(fetch(lock_of(), [name]))
+    assert closed
 
 
 def test_two_processes_with_the_real_settings(server: FileServer, lock_of: Locks, tmp_path: Path) -> None:
