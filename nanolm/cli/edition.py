@@ -108,11 +108,13 @@ def _print_sheet(sheet: Any) -> None:
 def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
     """Fill in sums of first downloads; freeze items, prompts and chance levels.
 
-    What is frozen stays: a change is refused and the first item that differs is named. Exit status 1 on
-    a change (with --check: on any drift).
+    Over-long items that are not listed yet are found with the tokenizers of the edition's entries. What is
+    frozen stays: a change is refused and the first item that differs is named. Exit status 1 on a change
+    (with --check: on any drift).
     """
     from nanolm.editions import lock as locking
     from nanolm.editions.read import load
+    from nanolm.entries.counters import counters
 
     edition = load(name)
     if only_check:
@@ -128,7 +130,7 @@ def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
         if drifts:
             raise SystemExit(1)
         return
-    report = locking.lock(edition, replace=replace)
+    report = locking.lock(edition, replace=replace, counters=lambda: counters(edition))
     if as_json:
         tables.print_json(report)
         return
@@ -137,6 +139,13 @@ def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
         tables.print_line(f"Kept as frozen before (no data here): {', '.join(report.kept)}")
     for what in report.filled:
         tables.print_line(f"Sum filled in: {what}")
+    for slug, found in report.too_long.items():
+        each = ", ".join(f"{item} ({tokenizer})" for item, tokenizer in found.items())
+        tables.print_line(f"Over-long items of {slug}, left out from now on: {each}")
+    if report.verified:
+        tables.print_line(f"Data verified: {', '.join(report.verified)}")
+    for slug, why in report.doubtful.items():
+        tables.print_line(f"Data not verified: {slug}: {why}")
     for slug, why in report.missing.items():
         tables.print_line(f"Not frozen: {slug}: {why}")
 
