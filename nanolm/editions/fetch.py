@@ -127,5 +127,7 @@ def _open(edition: Edition, slug: str) -> str:
         more = still_open(edition, slug)
     except NanoLMError:
         return ""
-    command = f"nanolm edition lock {edition.name if edition.folder.parent == EDITIONS.resolve() else edition.folder}"
-    return f"{more} more than the edition says: over-long items are found by `{command}`" if more else ""
+    if not more:
+        return ""
+    name = edition.name if edition.folder.parent == EDITIONS.resolve() else edition.folder
+    return f"{more} more than the edition says: over-long items are found by `nanolm edition lock {name}`"
