@@ -72,26 +72,26 @@ def _print_sheet(sheet: Any) -> None:
     rows = []
     for line in sheet.benchmarks.values():
         difference = "-" if line.difference is None else f"{round(line.difference, 4) + 0.0:+.4f}"
-        frozen = "not frozen" if line.frozen_items is None else f"{line.frozen_items:,}"
+        frozen = line.chance_rule or "not frozen"
         rows.append(
             [
-                *(line.title, f"{line.items:,}", frozen, line.answer_type.replace("_", " ")),
-                *(level(line.chance), line.chance_rule or "-", level(line.published_chance), difference),
+                *(line.title, f"{line.items:,}", line.answer_type.replace("_", " ")),
+                *(level(line.chance), frozen, level(line.published_chance), difference),
             ]
         )
-    head = ["benchmark", ">items", ">frozen", "answer type", ">chance", "rule", ">published", ">difference"]
+    head = ["benchmark", ">items", "answer type", ">chance", "rule", ">published", ">differs"]
     tables.print_table("Suite", head, rows)
+    used = {source.name: source for line in sheet.benchmarks.values() for source in line.sources}
     rows = [
-        [
-            *(source.name, source.repository or source.kind, source.revision[:12] or "-", source.state),
-            *(source.licence_protocol, source.licence_repository),
-        ]
-        for source in {
-            source.name: source for line in sheet.benchmarks.values() for source in line.sources
-        }.values()
+        [source.name, source.state, source.revision[:12] or "-", source.repository or source.kind]
+        for source in used.values()
     ]
-    head = ["source", "repository", "revision", "state here", "licence (protocol)", "licence (repository)"]
-    tables.print_table("Sources", head, rows)
+    tables.print_table("Sources", ["source", "state here", "revision", "repository"], rows)
+    rows = [
+        [source.name, source.licence_protocol, source.licence_repository or "not stated"]
+        for source in used.values()
+    ]
+    tables.print_table("Licences", ["source", "by the protocol", "by the repository"], rows)
     for reason in sheet.not_publishable_because:
         tables.print_line(f"Scores can't be published: {reason}.")
 
@@ -170,6 +170,11 @@ def diff(before: str, after: str, as_json: bool) -> None:
         "patch": "A patch edition: every stored output is rescored, nothing is generated anew.",
         "version": "A new version: every entry is run on it before the board switches.",
     }
+    if found.needs == "nothing" and found.differences:
+        tables.print_line(
+            f"Only sources differ; `nanolm edition lock {after} --check` shows whether items do."
+        )
+        return
     tables.print_line(follows[found.needs])
 
 
