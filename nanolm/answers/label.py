@@ -55,6 +55,8 @@ def check(item: Item) -> None:
     if not item.labels:
         raise refuse(item, "no labels", "the list of all labels")
     clash = _clash(item.labels)
+    if clash and not normalise(clash[0]):
+        raise refuse(item, f"the label {clash[0]!r}, of which normalisation leaves nothing", "a word or more")
     if clash:
         raise refuse(item, f"labels {clash[0]!r} and {clash[1]!r}, equal after normalisation", "all distinct")
     if item.gold not in item.labels:

@@ -19,7 +19,7 @@ Before the rules, one enclosing tag or code fence around the whole reply is take
 import re
 from functools import lru_cache
 
-from nanolm.answers import boxes, markup, numerals, refuse, settle
+from nanolm.answers import boxes, markup, numerals, rational, refuse, settle
 from nanolm.schema import Answer, Item, Verdict
 
 RULES = ("box", "answer-line", "last-number", "none")
@@ -48,7 +48,7 @@ def extract(reply: str, item: Item) -> Answer:
 
 def judge(answer: Answer, item: Item) -> Verdict:
     """Right when both are the same rational number."""
-    right = isinstance(answer.value, str) and numerals.equal(answer.value, _gold(item.gold))
+    right = isinstance(answer.value, str) and rational.equal(answer.value, _gold(item.gold))
     return settle(answer, right)
 
 

@@ -1,4 +1,4 @@
-r"""What counts as one number in a text, and when two are equal (rulings 29 to 37).
+r"""What counts as one number in a text (rulings 29 to 37). What it is worth: `rational.py`.
 
 One number is, with an optional sign:
 
@@ -16,30 +16,26 @@ before them (ruling 36); a currency sign may follow (`-$5`). `1.2.3` is no numbe
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, DecimalException, Inexact
-from fractions import Fraction
 from typing import NamedTuple
+
+from nanolm.answers import rational
 
 
 class Numeral(NamedTuple):
     """A number in a text."""
 
     text: str
-    """What `equal` compares: `72`, `-0.5`, `3/4`; empty for what looks like a number and is none."""
+    """What `rational.equal` compares: `72`, `-0.5`, `3/4`; empty for what looks like a number and is none."""
     start: int
     end: int
 
 
-_VULGAR = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅖": "2/5"}
-_VULGAR |= {"⅗": "3/5", "⅘": "4/5", "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8"}
-_HALVES = "".join(_VULGAR)
+_HALVES = "".join(rational.VULGAR)
 _SPACES = " \u00a0\u2009\u202f"
 _GROUP = rf"\{{,\}}|,\\!|,|٬|\\,|\\ |[{_SPACES}]"
 _SIGN = r"[-−－+＋](?:\\?[$€£¥₹])?+"
 _CURRENCY = "$€£¥₹\\"
-_MINUS = "-−－"
 
 # A run of digits with what may separate groups, and its decimals (several points make it no number).
 _START = re.compile(
@@ -61,6 +57,11 @@ _ARGUMENTS = re.compile(_ARGUMENT + _ARGUMENT)
 _MIXED_FRAC = re.compile(r"[ ]?\\[dt]?frac(?![A-Za-z])" + _ARGUMENT + _ARGUMENT)
 _MIXED_VULGAR = re.compile(rf"[ ]?([{_HALVES}])")
 
+_WINDOW = 2048
+_REACH = 128
+"""How far a number reaches beyond its row of digits, at most."""
+_RUN_MARKS = _SPACES + ",.{}\\!٫٬．"
+
 
 def only(text: str, start: int, end: int) -> Numeral | None:
     """The number of `text[start:end]`, when it is the only one there (rulings 29, 31)."""
@@ -69,10 +70,10 @@ def only(text: str, start: int, end: int) -> Numeral | None:
         if found is not None or not numeral.text:
             return None
         found = numeral
-    if found and text[start : found.start].strip(_SPACES + "$({*") in tuple(_MINUS):
+    if found and text[start : found.start].strip(_SPACES + "$({*") in tuple(rational.MINUS):
         # A minus that stands apart from its number but at the very front: `\boxed{- 5}`.
-        front = next(at for at in range(start, found.start) if text[at] in _MINUS)
-        return Numeral(_negated(found.text), front, found.end)
+        front = next(at for at in range(start, found.start) if text[at] in rational.MINUS)
+        return Numeral(rational.negated(found.text), front, found.end)
     return found
 
 
@@ -106,25 +107,11 @@ def find(text: str, start: int, end: int) -> Iterator[Numeral]:
                 yield numeral
         elif not _is_free(text, begin.end("sign") if begin["sign"] else begin.start()):
             if begin["point"]:  # `word.5`: the point ends the word, the number is 5
-                yield Numeral(_plain(begin["point"][1:]), begin.start("point") + 1, at)
+                yield Numeral(rational.plain(begin["point"][1:]), begin.start("point") + 1, at)
         else:
             numeral = _other(text, begin, end)
             at = numeral.end
             yield numeral
-
-
-def equal(first: str, second: str) -> bool:
-    """Whether two numbers' texts are the same rational number, exactly (ruling 35)."""
-    if not first or not second:
-        return False
-    if first == second:
-        return True
-    try:
-        above, below = _ratio(first)
-        other_above, other_below = _ratio(second)
-        return _EXACT.multiply(above, other_below) == _EXACT.multiply(other_above, below)
-    except DecimalException:  # an exponent beyond 10**18, or text that is no number
-        return False
 
 
 def _run(text: str, begin: re.Match[str], end: int) -> Iterator[Numeral]:
@@ -144,15 +131,15 @@ def _run(text: str, begin: re.Match[str], end: int) -> Iterator[Numeral]:
         elif index == len(parts) - 2 and text[right] in _SPACES and text[left:right].isdigit():
             mixed = _mixed(text, left, right, parts[-1], begin, end)
             if mixed and _is_free(text, left):
-                negative = signed and index == 0 and begin["sign"][0] in _MINUS
-                value = _negated(mixed.text) if negative else mixed.text
+                negative = signed and index == 0 and begin["sign"][0] in rational.MINUS
+                value = rational.negated(mixed.text) if negative else mixed.text
                 yield Numeral(value, begin.start() if negative else left, mixed.end)
                 return
         if not _is_free(text, left) or _is_joined(text, right, end):
             continue
         number = _number(text, left, right, begin["decimals"].count(".") if is_last else 0, is_last, end)
         if signed and index == 0:
-            value = _negated(number.text) if begin["sign"][0] in _MINUS else number.text
+            value = rational.negated(number.text) if begin["sign"][0] in rational.MINUS else number.text
             number = Numeral(value, begin.start(), number.end)
         yield number
 
@@ -189,20 +176,20 @@ def _number(text: str, left: int, right: int, points: int, has_tail: bool, end: 
     """A number of digits and decimals, with its exponent or denominator if one follows."""
     if points > 1:
         return Numeral("", left, right)
-    digits = _plain(_SEPARATOR.sub("", text[left:right]))
+    digits = rational.plain(_SEPARATOR.sub("", text[left:right]))
     if not has_tail:
         return Numeral(digits, left, right)
     exponent = _EXPONENT.match(text, right, end) or _POWER.match(text, right, end)
     if exponent:
         power = next(group for group in exponent.groups() if group)
-        return Numeral(_scaled(digits, _plain_signed(power)), left, exponent.end())
+        return Numeral(rational.scaled(digits, rational.plain_signed(power)), left, exponent.end())
     slash = _SLASH.match(text, right, end)
     if slash and not _is_denominator(text, left):
-        return Numeral(_quotient(digits, _plain(slash[1])), left, slash.end())
+        return Numeral(rational.quotient(digits, rational.plain(slash[1])), left, slash.end())
     if "." not in digits:
         mixed = _MIXED_FRAC.match(text, right, end) or _MIXED_VULGAR.match(text, right, end)
         if mixed:
-            return Numeral(_sum(digits, _fraction(mixed)), left, mixed.end())
+            return Numeral(rational.mixed(digits, _fraction(mixed)), left, mixed.end())
     return Numeral(digits, left, right)
 
 
@@ -213,8 +200,8 @@ def _mixed(
     slash = None if begin["decimals"] or right + 1 != above[0] else _SLASH.match(text, above[1], end)
     if slash is None or not text[above[0] : above[1]].isdecimal() or not slash[1].isdecimal():
         return None
-    part = _quotient(_plain(text[above[0] : above[1]]), _plain(slash[1]))
-    return Numeral(_sum(_plain(text[left:right]), part), left, slash.end())
+    part = rational.quotient(rational.plain(text[above[0] : above[1]]), rational.plain(slash[1]))
+    return Numeral(rational.mixed(rational.plain(text[left:right]), part), left, slash.end())
 
 
 def _other(text: str, begin: re.Match[str], end: int) -> Numeral:
@@ -224,14 +211,14 @@ def _other(text: str, begin: re.Match[str], end: int) -> Numeral:
     if begin["point"]:
         found = _number(text, begin.start("point"), begin.end(), begin["point"].count("."), True, end)
     elif begin["vulgar"]:
-        found = Numeral(_VULGAR.get(begin["vulgar"], ""), start, begin.end())  # `½½` is none
+        found = Numeral(rational.VULGAR.get(begin["vulgar"], ""), start, begin.end())  # `½½` is none
     else:
         arguments = _ARGUMENTS.match(text, begin.end(), end)
         if arguments is None:
             return Numeral("", start, begin.end())
         found = Numeral(_fraction(arguments), start, arguments.end())
-    negative = signed and begin["sign"][0] in _MINUS
-    return Numeral(_negated(found.text) if negative else found.text, start, found.end)
+    negative = signed and begin["sign"][0] in rational.MINUS
+    return Numeral(rational.negated(found.text) if negative else found.text, start, found.end)
 
 
 def _touches(character: str) -> bool:
@@ -249,7 +236,7 @@ def _is_free(text: str, at: int) -> bool:
         return True
     if before == "_":
         return not text[at - 2 : at - 1].isalnum()
-    if before in _MINUS:
+    if before in rational.MINUS:
         at -= 1
         before = text[at - 1 : at] if at else ""
     elif _touches(before):
@@ -279,66 +266,10 @@ def _may_be_signed(text: str, at: int) -> bool:
     return not (_touches(before) or before in ")]}")
 
 
-def _plain(text: str) -> str:
-    """Digits and perhaps a point in ASCII, without leading zeros."""
-    if not text.isascii():
-        text = "".join(str(unicodedata.decimal(character, ".")) for character in text)
-    whole, point, decimals = text.partition(".")
-    if whole:
-        whole = whole.lstrip("0") or "0"
-    return whole + point + decimals if decimals else whole
-
-
-def _plain_signed(text: str) -> str:
-    sign = "-" if text[0] in _MINUS else ""
-    return sign + _plain(text.lstrip("+-−"))
-
-
-def _negated(text: str) -> str:
-    return text.removeprefix("-") if text.startswith("-") else f"-{text}" if text else ""
-
-
 def _fraction(found: re.Match[str]) -> str:
     """The value of a vulgar fraction or of the two arguments of `\\frac`."""
     groups = [group for group in found.groups() if group]
     if len(groups) == 1:
-        return _VULGAR[groups[0]]
-    above, below = (_plain_signed(group.replace(",", "")) for group in groups)
-    return _quotient(above, below)
-
-
-_WINDOW = 2048
-_REACH = 128
-"""How far a number reaches beyond its row of digits, at most."""
-_RUN_MARKS = _SPACES + ",.{}\\!٫٬．"
-_LONGEST = 1000
-"""Digits up to which fractions are put in lowest terms and exponents written out; `equal` needs neither."""
-
-
-def _quotient(above: str, below: str) -> str:
-    if not below.strip("-0."):
-        return ""
-    if len(above) + len(below) > _LONGEST:
-        return f"{above}/{below}"
-    return str(Fraction(above) / Fraction(below))
-
-
-def _sum(whole: str, part: str) -> str:
-    if not part or part.startswith("-") or len(whole) + len(part) > _LONGEST:
-        return ""
-    return str(int(whole) + Fraction(part))
-
-
-def _scaled(digits: str, power: str) -> str:
-    if len(power) <= 3 and len(digits) <= _LONGEST:
-        text = format(Decimal(f"{digits}e{power}"), "f")
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{digits}e{power}"
-
-
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact])
-
-
-def _ratio(text: str) -> tuple[Decimal, Decimal]:
-    above, slash, below = text.partition("/")
-    return Decimal(above), Decimal(below) if slash else Decimal(1)
+        return rational.VULGAR[groups[0]]
+    above, below = (rational.plain_signed(group.replace(",", "")) for group in groups)
+    return rational.quotient(above, below)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
-from nanolm.benchmarks.shuffle import Order, order
+from nanolm.benchmarks.shuffle import Order, letter_item
 from nanolm.schema import Item
 from nanolm.sources import SourceFile
 
@@ -33,17 +33,14 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
         gold = row.index("gold", len(options))
     else:
         options, gold = _labelled(row)
-    shown = order(benchmark, item_id, options)
-    item = Item(
+    return letter_item(
         benchmark=benchmark,
-        id=item_id,
-        answer_type="letter",
+        item=item_id,
         question=row.text("question"),
-        options=shown.options(options),
-        gold=shown.letter(gold),
+        options=options,
+        gold=gold,
         source=row.where,
     )
-    return item, shown
 
 
 def _labelled(row: Row) -> tuple[list[str], int]:
@@ -54,6 +51,10 @@ def _labelled(row: Row) -> tuple[list[str], int]:
     inner = Row(row.file, row.number, choices)
     options, labels = inner.texts("text"), inner.texts("label")
     key = row.text("answerKey")
-    if len(labels) != len(options) or labels.count(key) != 1:
+    if len(labels) != len(options) or len(set(labels)) != len(labels):
+        raise row.wrong(
+            f"{len(options)} texts with labels {', '.join(labels)}", "a label of its own for each"
+        )
+    if key not in labels:
         raise row.wrong(f"answerKey = {key!r}", f"exactly one of the labels {', '.join(labels)}")
     return options, labels.index(key)

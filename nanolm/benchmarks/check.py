@@ -1,9 +1,8 @@
 """Every item is checked when it is made: a broken item must never be asked."""
 
 import json
-import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from nanolm import answers
 from nanolm.answers import refuse
@@ -53,45 +52,39 @@ def check(item: Item) -> None:
         raise refuse(item, f"the id {item.id!r}", "letters, digits, '.', '_' and '-' only")
     if not item.question.strip():
         raise refuse(item, "an empty question", "a text")
-    _CHECKS[item.answer_type](item)
-
-
-def _by_answer_type(item: Item) -> None:
-    """What the answer type itself asks of an item, e.g. labels that can be told apart (ruling 27)."""
+    for text in _texts(item):
+        if not _is_unicode(text):
+            raise refuse(item, f"{text[:60]!r}, half of a surrogate pair in it", "text that UTF-8 can hold")
+    if any("\n" in label for label in item.labels):
+        raise refuse(item, "a label of several lines", "labels that are shown one a line")
+    # What the answer type itself asks of an item, e.g. labels that can be told apart (ruling 27).
     answers.get(item.answer_type).check(item)
+    if item.answer_type == "tool_calls":
+        _documented(item)
 
 
-def _math_expression(item: Item) -> None:
-    # Without the answer type's module: it is heavy to import.
-    if not isinstance(item.gold, str) or not item.gold.strip():
-        raise refuse(item, f"gold {item.gold!r}", "a math expression")
+def _texts(item: Item) -> Iterator[str]:
+    """All that is shown, judged or run."""
+    yield from (item.question, item.documentation, item.preamble, item.reference, item.function or "")
+    yield from (item.dataset, item.task, item.group, *item.options, *item.labels)
+    # A gold of calls as text, so that its names and values are among it.
+    yield item.gold if isinstance(item.gold, str) else json.dumps(item.gold, ensure_ascii=False)
 
 
-def _code(item: Item) -> None:
-    name = item.function or ""
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise refuse(item, f"function name {item.function!r}", "a Python identifier")
-    if not item.dataset or not item.task:
-        raise refuse(item, "no evaluator task", "a data set and a task id")
+def _is_unicode(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
-def _tool_calls(item: Item) -> None:
+def _documented(item: Item) -> None:
+    """The gold calls are calls of documented functions (ruling 76)."""
     if not item.functions or not item.documentation.strip():
         raise refuse(item, "no documented functions", "at least one function")
-    if not isinstance(item.gold, list) or not item.gold:
-        raise refuse(item, f"gold {item.gold!r}", "a list of calls")
     for call in item.gold:
-        if not isinstance(call, dict) or set(call) != {"name", "arguments"}:
-            raise refuse(item, f"gold call {call!r}", 'an object of "name" and "arguments"')
-        if call["name"] not in item.functions or not isinstance(call["arguments"], dict):
+        if set(call) != {"name", "arguments"} or call["name"] not in item.functions:
             raise refuse(item, f"gold call {json.dumps(call)[:120]}", "a call of a documented function")
-
-
-_CHECKS = {
-    "letter": _by_answer_type,
-    "label": _by_answer_type,
-    "number": _by_answer_type,
-    "math_expression": _math_expression,
-    "code": _code,
-    "tool_calls": _tool_calls,
-}

@@ -48,7 +48,9 @@ def _item(benchmark: str, row: Row, subset: str) -> Item:
     task, prompt, name = row.text("task_id"), row.text("prompt"), row.text("entry_point")
     head = re.search(rf"(?m)^def {re.escape(name)}\b", prompt)
     if head is None:
-        raise row.wrong(f"a prompt without 'def {name}'", "the head of the function that is asked for")
+        raise row.wrong(
+            f"a prompt without {f'def {name[:60]}'!r}", "the head of the function that is asked for"
+        )
     return Item(
         benchmark=benchmark,
         id=clean_id(f"{subset}-{task.rpartition('/')[2]}"),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows, stem
-from nanolm.benchmarks.shuffle import Order, order
+from nanolm.benchmarks.shuffle import Order, letter_item
 from nanolm.errors import SourceError
 from nanolm.schema import Item
 from nanolm.sources import SourceFile
@@ -40,15 +40,12 @@ def _item(benchmark: str, row: Row, part: str) -> tuple[Item, Order]:
     item_id = f"{part}-{row.number:03d}"
     options = [row.text(f"solution{number}") for number in range(_OPTIONS[part])]
     gold = row.index("label", len(options))
-    shown = order(benchmark, item_id, options)
-    item = Item(
+    return letter_item(
         benchmark=benchmark,
-        id=item_id,
-        answer_type="letter",
+        item=item_id,
         question=row.text("prompt"),
-        options=shown.options(options),
-        gold=shown.letter(gold),
-        group=part,
+        options=options,
+        gold=gold,
         source=row.where,
+        group=part,
     )
-    return item, shown

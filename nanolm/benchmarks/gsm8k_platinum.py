@@ -16,6 +16,9 @@ CITATION = (
     "Problems. 2021. arXiv:2110.14168"
 )
 
+_GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+"""Thousands with commas, as in `1,234`."""
+
 
 def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     """Items in the order of the official file, whose row number is the id (`0007`).
@@ -36,6 +39,9 @@ def _item(benchmark: str, row: Row) -> Item:
         number, question, answer = int(own[1]), "problem", "gt_solution"
     solution = row.text(answer)
     _, mark, gold = solution.rpartition("####")
+    gold = gold.strip()
+    if _GROUPED.fullmatch(gold):
+        gold = gold.replace(",", "")
     if not mark:
         raise row.wrong(f"{answer} = {solution[-60:]!r}", "a solution that ends with '#### <number>'")
     return Item(
@@ -43,6 +49,6 @@ def _item(benchmark: str, row: Row) -> Item:
         id=f"{number:04d}",
         answer_type="number",
         question=row.text(question),
-        gold=gold.strip().replace(",", ""),
+        gold=gold,
         source=f"{row.file.name}:{number}",
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows, stem
-from nanolm.benchmarks.shuffle import Order, order
+from nanolm.benchmarks.shuffle import Order, letter_item
 from nanolm.schema import Item
 from nanolm.sources import SourceFile
 
@@ -29,18 +29,18 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
     variant = stem(row.file)
     if row.text("perturbation_type") != variant:
         raise row.wrong(f"perturbation_type = {row.text('perturbation_type')!r}", f"{variant!r} in this file")
-    item_id = clean_id(f"{variant}-{row.get('id')}")
+    own = row.get("id")
+    if isinstance(own, bool) or not isinstance(own, int | str) or not str(own).strip():
+        raise row.wrong(f"id = {own!r:.80}", "a number or a text")
+    item_id = clean_id(f"{variant}-{own}")
     options = row.texts("choices")
     gold = row.index("label", len(options))
-    shown = order(benchmark, item_id, options)
-    item = Item(
+    return letter_item(
         benchmark=benchmark,
-        id=item_id,
-        answer_type="letter",
+        item=item_id,
         question=row.text("context"),
-        options=shown.options(options),
-        gold=shown.letter(gold),
-        group=variant,
+        options=options,
+        gold=gold,
         source=row.where,
+        group=variant,
     )
-    return item, shown

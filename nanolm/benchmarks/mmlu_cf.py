@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows, stem
-from nanolm.benchmarks.shuffle import Order, order
+from nanolm.benchmarks.shuffle import Order, letter_item
 from nanolm.schema import Item
 from nanolm.sources import SourceFile
 
@@ -35,15 +35,12 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
     gold = row.text("Answer").strip()
     if gold not in ("A", "B", "C", "D"):
         raise row.wrong(f"Answer = {gold!r}", "one of A, B, C, D")
-    shown = order(benchmark, item_id, options)
-    item = Item(
+    return letter_item(
         benchmark=benchmark,
-        id=item_id,
-        answer_type="letter",
+        item=item_id,
         question=row.text("Question"),
-        options=shown.options(options),
-        gold=shown.letter("ABCD".index(gold)),
-        group=subject,
+        options=options,
+        gold="ABCD".index(gold),
         source=row.where,
+        group=subject,
     )
-    return item, shown

@@ -15,6 +15,8 @@ from importlib import resources
 
 import msgspec
 
+from nanolm.schema import Item
+
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -47,6 +49,36 @@ def order(benchmark: str, item: str, options: Sequence[str]) -> Order:
     # Ruling 71: a pinned option keeps its slot, the others fill the remaining slots in hash order.
     shown = tuple(index if stays else next(queue) for index, stays in enumerate(kept))
     return Order(shown, pinned=any(kept))
+
+
+def letter_item(
+    *,
+    benchmark: str,
+    item: str,
+    question: str,
+    options: Sequence[str],
+    gold: int,
+    source: str,
+    group: str = "",
+    documentation: str = "",
+) -> tuple[Item, Order]:
+    """An item of answer type letter with its options in the order shown, and that order.
+
+    `options` and the index `gold` are the source's. Prompt and gold both come from the one order.
+    """
+    shown = order(benchmark, item, options)
+    made = Item(
+        benchmark=benchmark,
+        id=item,
+        answer_type="letter",
+        question=question,
+        options=shown.options(options),
+        gold=shown.letter(gold),
+        documentation=documentation,
+        group=group,
+        source=source,
+    )
+    return made, shown
 
 
 def refers_to_options(text: str) -> bool:

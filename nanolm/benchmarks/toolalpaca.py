@@ -69,7 +69,9 @@ def _cases(benchmark: str, row: Row) -> Iterator[tuple[str, Item | str]]:
 def _descriptions(row: Row) -> dict[str, str]:
     """The documented functions. The key "components" describes outputs and is no function (ruling 76)."""
     found = row.get("Function_Description")
-    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+    if not isinstance(found, dict) or not all(
+        isinstance(text, str) and name.strip() for name, text in found.items()
+    ):
         raise row.wrong(f"Function_Description = {found!r:.80}", "texts by function name")
     return {name: text.strip() for name, text in found.items() if name != "components"}
 
@@ -87,6 +89,8 @@ def _signature(row: Row, name: str, text: str) -> FunctionSignature:
     if not isinstance(parameters, dict):
         raise row.wrong(f"parameters of {name} = {parameters!r:.80}", "a JSON object")
     marked = row.fields.get("Authentication") or {}
+    if not isinstance(marked, dict):
+        raise row.wrong(f"Authentication = {marked!r:.80}", "an object, or nothing")
     required = [key for key, meaning in parameters.items() if str(meaning).startswith("Required.")]
     return FunctionSignature(
         required=tuple(required),
@@ -113,10 +117,15 @@ def _calls(
     calls = []
     for call in gold:
         try:
-            arguments = json.loads(call["Action_Input"])
-        except ValueError:
+            arguments = json.loads(call["Action_Input"], parse_constant=_no_constant)
+        except (ValueError, RecursionError):
             return "gold-not-json"
         if not isinstance(arguments, dict):
             return "gold-not-json"
         calls.append({"name": call["Action"], "arguments": arguments})
     return calls
+
+
+def _no_constant(text: str) -> None:
+    """NaN and Infinity, which Python's reader takes, are no JSON."""
+    raise ValueError(f"{text} is no JSON")

@@ -7,7 +7,7 @@ from typing import Any
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
-from nanolm.benchmarks.shuffle import Order, order
+from nanolm.benchmarks.shuffle import Order, letter_item
 from nanolm.schema import Item
 from nanolm.sources import SourceFile
 
@@ -38,20 +38,16 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
     right = row.text("correct_answer")
     if right not in KINDS:
         raise row.wrong(f"correct_answer = {right!r}", f"one of {', '.join(KINDS)}")
-    options = [answers[kind] for kind in KINDS]
-    shown = order(benchmark, item_id, options)
-    item = Item(
+    return letter_item(
         benchmark=benchmark,
-        id=item_id,
-        answer_type="letter",
+        item=item_id,
         question=row.text("question"),
-        options=shown.options(options),
-        gold=shown.letter(KINDS.index(right)),
-        documentation="\n".join(_tool(row, tool) for tool in row.texts("tools")) or NO_TOOLS,
-        group=right,
+        options=[answers[kind] for kind in KINDS],
+        gold=KINDS.index(right),
         source=row.where,
+        group=right,
+        documentation="\n".join(_tool(row, tool) for tool in row.texts("tools")) or NO_TOOLS,
     )
-    return item, shown
 
 
 def _tool(row: Row, text: str) -> str:

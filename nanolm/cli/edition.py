@@ -72,26 +72,26 @@ def _print_sheet(sheet: Any) -> None:
     rows = []
     for line in sheet.benchmarks.values():
         difference = "-" if line.difference is None else f"{round(line.difference, 4) + 0.0:+.4f}"
-        frozen = "not frozen" if line.frozen_items is None else f"{line.frozen_items:,}"
+        frozen = line.chance_rule or "not frozen"
         rows.append(
             [
-                *(line.title, f"{line.items:,}", frozen, line.answer_type.replace("_", " ")),
-                *(level(line.chance), line.chance_rule or "-", level(line.published_chance), difference),
+                *(line.title, f"{line.items:,}", line.answer_type.replace("_", " ")),
+                *(level(line.chance), frozen, level(line.published_chance), difference),
             ]
         )
-    head = ["benchmark", ">items", ">frozen", "answer type", ">chance", "rule", ">published", ">difference"]
+    head = ["benchmark", ">items", "answer type", ">chance", "rule", ">published", ">differs"]
     tables.print_table("Suite", head, rows)
+    used = {source.name: source for line in sheet.benchmarks.values() for source in line.sources}
     rows = [
-        [
-            *(source.name, source.repository or source.kind, source.revision[:12] or "-", source.state),
-            *(source.licence_protocol, source.licence_repository),
-        ]
-        for source in {
-            source.name: source for line in sheet.benchmarks.values() for source in line.sources
-        }.values()
+        [source.name, source.state, source.revision[:12] or "-", source.repository or source.kind]
+        for source in used.values()
     ]
-    head = ["source", "repository", "revision", "state here", "licence (protocol)", "licence (repository)"]
-    tables.print_table("Sources", head, rows)
+    tables.print_table("Sources", ["source", "state here", "revision", "repository"], rows)
+    rows = [
+        [source.name, source.licence_protocol, source.licence_repository or "not stated"]
+        for source in used.values()
+    ]
+    tables.print_table("Licences", ["source", "by the protocol", "by the repository"], rows)
     for reason in sheet.not_publishable_because:
         tables.print_line(f"Scores can't be published: {reason}.")
 
@@ -108,11 +108,13 @@ def _print_sheet(sheet: Any) -> None:
 def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
     """Fill in sums of first downloads; freeze items, prompts and chance levels.
 
-    What is frozen stays: a change is refused and the first item that differs is named. Exit status 1 on
-    a change (with --check: on any drift).
+    Over-long items that are not listed yet are found with the tokenizers of the edition's entries. What is
+    frozen stays: a change is refused and the first item that differs is named. Exit status 1 on a change
+    (with --check: on any drift).
     """
     from nanolm.editions import lock as locking
     from nanolm.editions.read import load
+    from nanolm.entries.counters import counters
 
     edition = load(name)
     if only_check:
@@ -128,7 +130,7 @@ def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
         if drifts:
             raise SystemExit(1)
         return
-    report = locking.lock(edition, replace=replace)
+    report = locking.lock(edition, replace=replace, counters=lambda: counters(edition))
     if as_json:
         tables.print_json(report)
         return
@@ -137,6 +139,13 @@ def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
         tables.print_line(f"Kept as frozen before (no data here): {', '.join(report.kept)}")
     for what in report.filled:
         tables.print_line(f"Sum filled in: {what}")
+    for slug, found in report.too_long.items():
+        each = ", ".join(f"{item} ({tokenizer})" for item, tokenizer in found.items())
+        tables.print_line(f"Over-long items of {slug}, left out from now on: {each}")
+    if report.verified:
+        tables.print_line(f"Data verified: {', '.join(report.verified)}")
+    for slug, why in report.doubtful.items():
+        tables.print_line(f"Data not verified: {slug}: {why}")
     for slug, why in report.missing.items():
         tables.print_line(f"Not frozen: {slug}: {why}")
 
@@ -161,6 +170,11 @@ def diff(before: str, after: str, as_json: bool) -> None:
         "patch": "A patch edition: every stored output is rescored, nothing is generated anew.",
         "version": "A new version: every entry is run on it before the board switches.",
     }
+    if found.needs == "nothing" and found.differences:
+        tables.print_line(
+            f"Only sources differ; `nanolm edition lock {after} --check` shows whether items do."
+        )
+        return
     tables.print_line(follows[found.needs])
 
 

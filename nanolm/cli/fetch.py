@@ -19,9 +19,12 @@ from nanolm.cli import tables
     type=click.Path(path_type=Path),
     help="Take the files from this folder (official paths or accepted mirror forms) instead of the network.",
 )
+@click.option("--again", is_flag=True, help="Download files whose sum is not pinned yet anew.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.argument("benchmarks", nargs=-1)
-def command(edition: str, folder: Path | None, as_json: bool, benchmarks: tuple[str, ...]) -> None:
+def command(
+    edition: str, folder: Path | None, again: bool, as_json: bool, benchmarks: tuple[str, ...]
+) -> None:
     """Get and verify an edition's sources, and build its item cache.
 
     Every file's SHA-256 is checked; wrong bytes are refused. With BENCHMARKS, only their sources.
@@ -31,9 +34,12 @@ def command(edition: str, folder: Path | None, as_json: bool, benchmarks: tuple[
     """
     from nanolm.editions.fetch import fetch_edition
     from nanolm.editions.read import load
+    from nanolm.errors import UsageError
 
+    if again and folder is not None:
+        raise UsageError("found --again with --from, expected one of them: --again is about downloads")
     chosen = load(edition)
-    report = fetch_edition(chosen, benchmarks, from_folder=folder, progress=not as_json)
+    report = fetch_edition(chosen, benchmarks, from_folder=folder, progress=not as_json, again=again)
     if as_json:
         tables.print_json(report)
     else:
@@ -63,6 +69,9 @@ def _print_report(edition: Any, report: Any) -> None:
         for each in report.benchmarks
     ]
     tables.print_table("Items", ["benchmark", ">items", ">expected"], rows)
+    for each in report.benchmarks:
+        if each.note:
+            tables.print_line(f"{each.benchmark}: {each.note}")
     for error in report.errors:
         click.echo(f"nanolm: {error}", err=True)
     missing = [source.source for source in report.sources if not source.complete]

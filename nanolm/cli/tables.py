@@ -20,6 +20,7 @@ def print_table(title: str | None, head: Sequence[str], rows: Sequence[Sequence[
 
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
@@ -30,11 +31,27 @@ def print_table(title: str | None, head: Sequence[str], rows: Sequence[Sequence[
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    # Into a file or a pipe: as wide as it needs to be, lines are never folded.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 240
-    Console(width=width, highlight=False).print(table)
+    if sys.stdout.isatty():
+        console = Console(width=shutil.get_terminal_size().columns, highlight=False)
+        if Measurement.get(console, console.options, table).maximum >= console.width:
+            table.padding = (0, 1, 0, 0)
+        console.print(table)
+        return
+    # Into a file or a pipe: as wide as it needs to be, lines are never folded and end with their last sign.
+    console = Console(width=240, highlight=False, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    for line in capture.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def print_line(text: str) -> None:
-    """A line of plain text."""
+    """A line of plain text; on a terminal it is folded between words."""
+    import shutil
+    import sys
+    import textwrap
+
+    if sys.stdout.isatty():
+        width = max(20, shutil.get_terminal_size().columns)
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
     click.echo(text)

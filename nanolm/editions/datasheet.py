@@ -137,7 +137,7 @@ def not_publishable_because(edition: Edition) -> tuple[str, ...]:
     if unverified:
         reasons.append(f"the official sum is not known of {', '.join(unverified)}")
     if open_data:
-        reasons.append(f"the data was not verified of {', '.join(open_data)}")
+        reasons.append(f"data: not verified here: {', '.join(open_data)}")
     rules = exclusions.read(suite_folder(edition)).rules
     open_rules = [slug for slug, rule in rules.items() if not rule.verified]
     if open_rules:

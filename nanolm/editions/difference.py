@@ -51,10 +51,19 @@ def diff(before: Edition, after: Edition) -> EditionDiff:
     rerun = bool(found)
     found += _tables("extractors", before.extractors, after.extractors)
     rescore = len(found) > 0
-    pins = [msgspec.to_builtins(dict(sources_of(edition).sources)) for edition in (before, after)]
-    found += _tables("source", pins[0], pins[1])
+    found += _tables("source", _pins(before), _pins(after))
     needs = "version" if rerun else "patch" if rescore else "nothing"
     return EditionDiff(before=before.name, after=after.name, differences=tuple(found), needs=needs)
+
+
+def _pins(edition: Edition) -> dict[str, Any]:
+    """The sources as nested tables, files by path and mirrors by form."""
+    pins: dict[str, Any] = msgspec.to_builtins(dict(sources_of(edition).sources))
+    for source in pins.values():
+        for each in (source, *source["file"]):
+            each["mirror"] = {mirror["form"]: mirror for mirror in each["mirror"]}
+        source["file"] = {file["path"]: file for file in source["file"]}
+    return pins
 
 
 def _pair(what: str, before: Any, after: Any) -> list[Difference]:

@@ -5,14 +5,13 @@ too, and both must agree. Rules that need something else (an evaluator, tokenize
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from nanolm.benchmarks.benchmark import BenchmarkItems, Exclusion
 from nanolm.errors import EditionError
-from nanolm.schema import Prompt
 
 FILE = "exclusions.toml"
 
@@ -102,23 +101,6 @@ def apply(exclusions: Exclusions, benchmark: str, made: BenchmarkItems) -> Bench
         pinned=tuple(item for item in made.pinned if item not in gone),
         frozen=tuple(item for item in made.frozen if item not in gone),
     )
-
-
-def over_long(
-    prompts: Iterable[Prompt], counters: Mapping[str, Callable[[str], int]], limit: int
-) -> dict[str, str]:
-    """Ruling 77: the ids of items whose prompt is over `limit` tokens, each with the first such tokenizer.
-
-    `counters` gives for each eligible tokenizer's name a function from the user message to the number of
-    tokens of the whole rendered prompt.
-    """
-    found: dict[str, str] = {}
-    for prompt in prompts:
-        for name, count in counters.items():
-            if count(prompt.text) > limit:
-                found[prompt.item] = name
-                break
-    return found
 
 
 def write(exclusions: Exclusions) -> None:

@@ -1,25 +1,22 @@
 """`nanolm edition lock`: fill in sums of first downloads, and freeze items, prompts and chance levels."""
 
-import itertools
-import re
-import tomllib
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import msgspec
 
+from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.chance import chance
 from nanolm.editions import exclusions as exclusions_file
+from nanolm.editions import fill_in, over_long
 from nanolm.editions import frozen as frozen_file
-from nanolm.editions.edition import Edition
+from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.exclusions import Exclusions, OptionOrders
 from nanolm.editions.frozen import Frozen, FrozenBenchmark
 from nanolm.editions.items import build_items
+from nanolm.editions.over_long import Counters
 from nanolm.editions.read import sources_of
-from nanolm.errors import EditionError, SourceError
-from nanolm.sources import cache
-from nanolm.sources.cache import Sum
-from nanolm.sources.lock import SourcesLock
+from nanolm.errors import EditionError, ItemError, SourceError
+from nanolm.sources.files import states
 
 
 class LockReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +30,12 @@ class LockReport(msgspec.Struct, frozen=True, kw_only=True):
     """Benchmarks frozen before, whose data is not here now."""
     missing: dict[str, str]
     """Benchmarks that could not be frozen, and why."""
+    too_long: dict[str, dict[str, str]] = {}
+    """Over-long items that were found now, by benchmark, each with the first tokenizer that says so."""
+    verified: tuple[str, ...] = ()
+    """Benchmarks whose data counts as verified from now on."""
+    doubtful: dict[str, str] = {}
+    """Benchmarks whose data was built but can't count as verified, and why."""
 
 
 class Drift(msgspec.Struct, frozen=True):
@@ -42,46 +45,50 @@ class Drift(msgspec.Struct, frozen=True):
     what: str
 
 
-def lock(edition: Edition, replace: bool = False) -> LockReport:
-    """Write `sources.lock.toml` (sums only), `frozen.json`, `frozen.digests.txt`, and in
-    `exclusions.toml` the kept option orders of benchmarks that had none listed.
+NEAR = 0.01
+"""How far a chance level after our shuffle may be from the published one (ruling 71)."""
+
+
+def lock(
+    edition: Edition, replace: bool = False, counters: Callable[[], Counters] | None = None
+) -> LockReport:
+    """Write `sources.lock.toml` (sums only), `frozen.json`, `frozen.digests.txt`; in `exclusions.toml` the
+    over-long items (ruling 77) and the kept option orders of benchmarks that had none listed; and in
+    `edition.toml` take away `data_verified = false` where the official data gave what the protocol says.
 
     What is frozen stays: a benchmark that would change is an `EditionError` naming the first item that
-    differs, unless `replace`. Benchmarks whose data is not here are left as they are.
+    differs, unless `replace`. Benchmarks whose data is not here, or that are not what the edition says and
+    were never frozen, are left as they are and reported. `counters` counts prompts with the eligible
+    tokenizers; it is called only when over-long items have to be found.
     """
     if edition.inherits:
         raise EditionError(f"{edition.name} inherits its items from {edition.inherits}; lock that edition")
     folder = edition.folder
     before = frozen_file.read_frozen(folder)
+    held = before.benchmarks if before else {}
+    too_long = over_long.fill(edition, [slug for slug in edition.benchmarks if slug not in held], counters)
+    old_digests = frozen_file.read_digests(folder)
     benchmarks: dict[str, FrozenBenchmark] = {}
     digests: dict[str, list[str]] = {}
     orders: dict[str, OptionOrders] = {}
-    now, kept, missing = [], [], {}
-    old_digests = frozen_file.read_digests(folder)
+    missing = dict(too_long.missing)
+    now, kept = [], []
     for slug, spec in edition.benchmarks.items():
         try:
             built, prompts = build_items(edition, slug)
-        except SourceError as error:
-            if before and slug in before.benchmarks:
-                kept.append(slug)
-                benchmarks[slug] = before.benchmarks[slug]
-                digests[slug] = old_digests.get(slug, [])
-            else:
-                missing[slug] = str(error)
+        except (SourceError, ItemError) as error:
+            if slug not in held:
+                missing.setdefault(slug, str(error))
+                continue
+            if isinstance(error, ItemError):
+                raise
+            kept.append(slug)
+            benchmarks[slug], digests[slug] = held[slug], old_digests.get(slug, [])
             continue
         if not replace:
             frozen_file.check_frozen(folder, slug, built.items, prompts)
         digests[slug] = frozen_file.item_digests(built.items, prompts)
-        level = chance(built.items)
-        published = spec.published_chance
-        benchmarks[slug] = FrozenBenchmark(
-            items=len(built.items),
-            chance=level.value,
-            chance_rule=level.rule,
-            published_chance=published,
-            difference=None if published is None else round(level.value - published, 6),
-            digest=frozen_file.benchmark_digest(digests[slug]),
-        )
+        benchmarks[slug] = _freeze(spec, built, digests[slug])
         if built.pinned or built.frozen:
             orders[slug] = OptionOrders(pinned=built.pinned, frozen=built.frozen)
         now.append(slug)
@@ -91,12 +98,62 @@ def lock(edition: Edition, replace: bool = False) -> LockReport:
         benchmarks=benchmarks,
         not_frozen=tuple(missing),
     )
-    filled = fill_sums(sources_of(edition))
+    sources = {name for slug in now for name in edition.benchmarks[slug].sources}
+    filled = fill_in.fill_sums(sources_of(edition), sources)
     written = msgspec.json.format(msgspec.json.encode(frozen), indent=2) + b"\n"
-    _write(folder / frozen_file.NAME, written)
-    _write(folder / frozen_file.DIGESTS, frozen_file.digests_text(digests).encode())
+    fill_in.write(folder / frozen_file.NAME, written)
+    fill_in.write(folder / frozen_file.DIGESTS, frozen_file.digests_text(digests).encode())
     _list_orders(exclusions_file.read(folder), orders)
-    return LockReport(filled=filled, frozen=tuple(now), kept=tuple(kept), missing=missing)
+    verified, doubtful = _verified(edition, {slug: benchmarks[slug] for slug in now})
+    fill_in.mark_verified(folder / "edition.toml", verified)
+    return LockReport(
+        filled=filled,
+        frozen=tuple(now),
+        kept=tuple(kept),
+        missing=missing,
+        too_long=too_long.found,
+        verified=verified,
+        doubtful=doubtful,
+    )
+
+
+def _freeze(spec: BenchmarkSpec, built: BenchmarkItems, digests: list[str]) -> FrozenBenchmark:
+    level = chance(built.items)
+    published = spec.published_chance
+    return FrozenBenchmark(
+        items=len(built.items),
+        chance=level.value,
+        chance_rule=level.rule,
+        published_chance=published,
+        difference=None if published is None else round(level.value - published, 6),
+        digest=frozen_file.benchmark_digest(digests),
+    )
+
+
+def _verified(
+    edition: Edition, frozen: Mapping[str, FrozenBenchmark]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Benchmarks whose data can now count as verified, and those that can't, with the reason.
+
+    Built from official files alone, with the edition's count (that is checked when they are built), and with
+    a chance level near the published one.
+    """
+    verified, doubtful = [], {}
+    sources = sources_of(edition)
+    for slug, now in frozen.items():
+        spec = edition.benchmarks[slug]
+        if spec.data_verified:
+            continue
+        found = {state.state for name in spec.sources for state in states(sources, name)}
+        if not found <= {"verified", "unverified"}:
+            doubtful[slug] = f"its files are {', '.join(sorted(found))}, not the official ones"
+        elif now.difference is not None and abs(now.difference) > NEAR:
+            doubtful[slug] = (
+                f"its chance level {now.chance:.4f} is {now.difference:+.4f} from the published one"
+            )
+        else:
+            verified.append(slug)
+    return tuple(verified), doubtful
 
 
 def check(edition: Edition) -> tuple[tuple[str, ...], tuple[Drift, ...]]:
@@ -132,69 +189,3 @@ def _list_orders(exclusions: Exclusions, orders: dict[str, OptionOrders]) -> Non
     new = {slug: each for slug, each in orders.items() if slug not in exclusions.orders}
     if new:
         exclusions_file.write(msgspec.structs.replace(exclusions, orders={**exclusions.orders, **new}))
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        cache.write_atomically(path, data)
-    except OSError as error:
-        raise EditionError(
-            f"can't write {path}: {error.strerror}; locking needs an edition folder it may write"
-        ) from None
-
-
-def fill_sums(lock: SourcesLock) -> tuple[str, ...]:
-    """Put the sums of official downloads where the lock says `unverified`; comments and order stay."""
-    found: dict[tuple[str, str], Sum] = {}
-    for source in lock.sources.values():
-        for file in source.file:
-            known = cache.found_sum(source, file) if source.remote and not file.verified else None
-            local = cache.held(known.sha256, file.path, known.bytes) if known else None
-            if known and local:
-                cache.verify(local, known.sha256)
-                found[source.name, file.path] = known
-    if found:
-        text = lock.path.read_text("utf-8")
-        _write(lock.path, _filled(text, found, lock.path).encode())
-    return tuple(f"{source}: {path}" for source, path in found)
-
-
-_FILE = re.compile(r"\[\[\s*source\.(?:\"(?P<quoted>[^\"]+)\"|(?P<bare>[A-Za-z0-9_-]+))\.file\s*\]\]")
-
-
-def _filled(text: str, found: dict[tuple[str, str], Sum], path: Path) -> str:
-    lines = text.splitlines()
-    starts = [at for at, line in enumerate(lines) if line.lstrip().startswith("[")] + [len(lines)]
-    for start, end in reversed(list(itertools.pairwise(starts))):
-        header = _FILE.match(lines[start].strip())
-        if header is None:
-            continue
-        table = tomllib.loads("\n".join(lines[start + 1 : end]))
-        known = found.get((header["quoted"] or header["bare"], table["path"]))
-        if known is None:
-            continue
-        body = lines[start + 1 : end]
-        at = next((i for i, line in enumerate(body) if re.match(r"\s*sha256\s*=", line)), None)
-        if at is None:
-            at = 1 + next(i for i, line in enumerate(body) if re.match(r"\s*path\s*=", line))
-            body.insert(at, "")
-        comment = re.search(r"\s*#.*$", body[at])
-        body[at] = f'sha256 = "{known.sha256}"{comment[0] if comment else ""}'
-        if "bytes" not in table:
-            body.insert(at + 1, f"bytes = {known.bytes}")
-        lines[start + 1 : end] = body
-    written = "\n".join(lines) + "\n"
-    _require_only_sums_changed(text, written, found, path)
-    return written
-
-
-def _require_only_sums_changed(old: str, new: str, found: dict[tuple[str, str], Sum], path: Path) -> None:
-    """The text was edited by hand-made rules: prove that it says what it must before it is written."""
-    expected: dict[str, Any] = tomllib.loads(old)
-    for (source, name), known in found.items():
-        for table in expected["source"][source]["file"]:
-            if table["path"] == name:
-                table.update(sha256=known.sha256)
-                table.setdefault("bytes", known.bytes)
-    if tomllib.loads(new) != expected:
-        raise EditionError(f"{path} could not be filled in; write the sums by hand: {found}")

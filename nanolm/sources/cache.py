@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 import tempfile
@@ -12,15 +13,23 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import msgspec
+from filelock import FileLock
 
 from nanolm.errors import SourceError
 from nanolm.sources.lock import LockedFile, Source
 
 _BLOCK = 1 << 20
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+CHECK_ORIGIN = "check where it came from, or get the official file with `nanolm fetch`"
+
 
 class WrongBytes(SourceError):
     """A file whose bytes are not the pinned ones."""
+
+
+class Unreachable(SourceError):
+    """A host that no connection can be made to."""
 
 
 class Sum(msgspec.Struct, frozen=True):
@@ -44,10 +53,9 @@ def sum_of(path: Path) -> Sum:
     """SHA-256 and size of a file, read in blocks."""
     digest = hashlib.sha256()
     size = 0
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-            size += len(block)
+    for block in _blocks(path):
+        digest.update(block)
+        size += len(block)
     return Sum(digest.hexdigest(), size)
 
 
@@ -78,10 +86,13 @@ def verify(path: Path, sha256: str) -> None:
         )
 
 
-def keep(source: Path, sha256: str | None, name: str, what: str) -> tuple[Path, Sum]:
+def keep(
+    source: Path, sha256: str | None, name: str, what: str, advice: str = CHECK_ORIGIN
+) -> tuple[Path, Sum]:
     """Copy `source` into the cache, checking the copied bytes against `sha256` (None: not known).
 
-    Wrong bytes never enter the cache: `SourceError` with both sums, `what` saying which file it is.
+    Wrong bytes never enter the cache: `WrongBytes` with both sums, `what` saying which file it is and
+    `advice` what to do about it.
     """
     folder = cache_folder() / "sources"
     with full_disk(folder):
@@ -89,8 +100,8 @@ def keep(source: Path, sha256: str | None, name: str, what: str) -> tuple[Path, 
         descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".incoming-")
         try:
             digest, size = hashlib.sha256(), 0
-            with os.fdopen(descriptor, "wb") as target, source.open("rb") as file:
-                while block := file.read(_BLOCK):
+            with os.fdopen(descriptor, "wb") as target:
+                for block in _blocks(source):
                     digest.update(block)
                     size += len(block)
                     target.write(block)
@@ -98,7 +109,7 @@ def keep(source: Path, sha256: str | None, name: str, what: str) -> tuple[Path, 
                 os.fsync(target.fileno())
             found = Sum(digest.hexdigest(), size)
             if sha256 is not None and found.sha256 != sha256:
-                raise wrong_bytes(what, found, sha256)
+                raise wrong_bytes(what, found, sha256, advice)
             place = place_of(found.sha256, name)
             place.parent.mkdir(exist_ok=True)
             os.chmod(temporary, 0o644)
@@ -109,11 +120,21 @@ def keep(source: Path, sha256: str | None, name: str, what: str) -> tuple[Path, 
     return place, found
 
 
-def wrong_bytes(what: str, found: Sum, expected: str) -> WrongBytes:
+def _blocks(source: Path) -> Iterator[bytes]:
+    """A file in blocks; `SourceError` when it can't be read, which is no fault of the cache's disk."""
+    try:
+        with source.open("rb") as file:
+            while block := file.read(_BLOCK):
+                yield block
+    except OSError as error:
+        raise SourceError(f"{source} can't be read: {error.strerror or error}") from error
+
+
+def wrong_bytes(what: str, found: Sum, expected: str, advice: str = CHECK_ORIGIN) -> WrongBytes:
     """The error for bytes that are not the pinned ones."""
     return WrongBytes(
         f"wrong bytes: {what} has sha256 {found.sha256} ({found.bytes:,} bytes), expected {expected}. "
-        "It was refused; check where it came from, or get the official file with `nanolm fetch`"
+        f"It was refused; {advice}"
     )
 
 
@@ -123,12 +144,24 @@ def full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if isinstance(error, FileNotFoundError | InterruptedError) or error.errno is None:
-            raise
+        full = error.errno in FULL
         raise SourceError(
-            f"can't write below {folder}: {error.strerror or error}. Make room, or name another folder "
-            "with NANOLM_CACHE"
+            f"can't write below {folder}: {error.strerror or error}. "
+            f"{'Make room, or name' if full else 'Name'} another folder with NANOLM_CACHE"
         ) from error
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file at `path`, its folder made; `SourceError` where none can be made."""
+    lock = FileLock(path)
+    with full_disk(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _found_file(source: Source, file: LockedFile) -> Path:
@@ -139,8 +172,9 @@ def _found_file(source: Source, file: LockedFile) -> Path:
 def note_found(source: Source, file: LockedFile, found: Sum) -> None:
     """Remember the sum that an official file of unknown sum had when it was downloaded."""
     place = _found_file(source, file)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(place, msgspec.json.encode(found))
+    with full_disk(place.parent):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(place, msgspec.json.encode(found))
 
 
 def found_sum(source: Source, file: LockedFile) -> Sum | None:
@@ -151,6 +185,11 @@ def found_sum(source: Source, file: LockedFile) -> Sum | None:
         return msgspec.json.decode(_found_file(source, file).read_bytes(), type=Sum)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def forget_found(source: Source, file: LockedFile) -> None:
+    """Forget an official file of unknown sum, so that it is downloaded anew."""
+    _found_file(source, file).unlink(missing_ok=True)
 
 
 def part_of(place: str) -> Path:

@@ -1,11 +1,11 @@
 """Getting sources: from a folder, or from the hub and GitHub."""
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
-from filelock import FileLock
 
 from nanolm.errors import NanoLMError, SourceError
 from nanolm.sources import cache, folder, github, hub
@@ -14,6 +14,8 @@ from nanolm.sources.lock import LockedFile, Source, SourcesLock
 
 PARALLEL = 8
 """Downloads at a time."""
+
+_CHANGED = "a proxy or a mirror may have changed it: try again, or take it from a folder with --from"
 
 
 class SourceReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,16 +78,35 @@ def fetch(
     names: Sequence[str] | None = None,
     advance: Callable[[int], None] = lambda count: None,
     finished: Callable[[str], None] = lambda what: None,
+    again: bool = False,
 ) -> FetchReport:
     """Download what is not held of the sources `names` (default: all), several files at a time.
 
+    With `again` also what is held of files whose sum is not pinned yet.
+
     `advance` is called with bytes as they come and `finished` with each file's name, from threads.
-    What can't be had is reported per source, and does not keep the others from coming.
+    What can't be had is reported per source, and doesn't keep the others from coming; only a host that
+    can't be reached is not tried for every file. An interrupt ends the running downloads too.
     """
+    if again:
+        for name in _chosen(lock, names):
+            _forget_unverified(lock[name])
     wanted = [(lock[name], file) for name in _chosen(lock, names) for file in wanting(lock, name)]
     errors: dict[str, list[str]] = {}
+    given_up = threading.Event()
+
+    def go_on(count: int) -> None:
+        if given_up.is_set():
+            raise _GivenUp
+        advance(count)
+
+    if any(source.kind == "hub" for source, _ in wanted):
+        hub.quiet()
+    unreachable: set[str] = set()
     with ThreadPoolExecutor(PARALLEL, thread_name_prefix="nanolm-fetch") as pool:
-        started = [(source, pool.submit(_download, source, file, advance)) for source, file in wanted]
+        started = [
+            (source, pool.submit(_download, source, file, go_on, unreachable)) for source, file in wanted
+        ]
         try:
             for (source, future), (_, file) in zip(started, wanted, strict=True):
                 try:
@@ -94,6 +115,7 @@ def fetch(
                     errors.setdefault(source.name, []).append(str(error))
                 finished(f"{source.name}/{file.path}")
         except BaseException:
+            given_up.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return FetchReport(
@@ -101,12 +123,12 @@ def fetch(
     )
 
 
-def wanting(lock: SourcesLock, name: str) -> tuple[LockedFile, ...]:
-    """The files of a source whose official bytes are not held."""
+def wanting(lock: SourcesLock, name: str, again: bool = False) -> tuple[LockedFile, ...]:
+    """The files of a source whose official bytes are not held; with `again` also the unpinned ones."""
     source = lock[name]
     if not source.remote:
         return ()
-    return tuple(file for file in source.file if not _held(source, file))
+    return tuple(file for file in source.file if not _held(source, file) or (again and not file.verified))
 
 
 def _held(source: Source, file: LockedFile) -> bool:
@@ -114,13 +136,39 @@ def _held(source: Source, file: LockedFile) -> bool:
     return known is not None and cache.held(known.sha256, file.path, file.bytes) is not None
 
 
-def _download(source: Source, file: LockedFile, advance: Callable[[int], None]) -> None:
-    """One official file into the cache; a second process that wants it waits, and finds it there."""
+class _GivenUp(BaseException):
+    """Ends a download from within when the fetch was interrupted; no library takes it for a failure."""
+
+
+def _forget_unverified(source: Source) -> None:
+    for file in source.file:
+        if source.remote and not file.verified:
+            cache.forget_found(source, file)
+            if source.kind == "hub":
+                hub.forget_held(source, file)
+
+
+def _download(
+    source: Source, file: LockedFile, advance: Callable[[int], None], unreachable: set[str]
+) -> None:
+    """One official file into the cache; a second process that wants it waits, and finds it there.
+
+    `unreachable` holds the kinds of source whose host could not be reached, for all downloads of a fetch.
+    """
+    if source.kind in unreachable:
+        where = "the hub" if source.kind == "hub" else github.endpoint()
+        raise SourceError(f"{source.name}: {file.path} was not tried, since {where} can't be reached")
+    try:
+        _download_locked(source, file, advance)
+    except cache.Unreachable:
+        unreachable.add(source.kind)
+        raise
+
+
+def _download_locked(source: Source, file: LockedFile, advance: Callable[[int], None]) -> None:
     place = f"{source.kind}:{source.repository}@{source.revision}:{file.path}"
     part = cache.part_of(place)
-    with cache.full_disk(part.parent):
-        part.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(part.with_suffix(".lock")):
+    with cache.locked(part.with_suffix(".lock")):
         if _held(source, file):
             return
         if source.kind == "hub":
@@ -129,7 +177,8 @@ def _download(source: Source, file: LockedFile, advance: Callable[[int], None]) 
             path = github.download(source, file, part, advance)
         try:
             what = f"{source.name}: {file.path} of {source.repository}"
-            _, found = cache.keep(path, file.sha256 if file.verified else None, file.path, what)
+            known = file.sha256 if file.verified else None
+            _, found = cache.keep(path, known, file.path, what, _CHANGED)
         except cache.WrongBytes:
             # Never use them again: the next try starts from nothing.
             hub.forget(path)

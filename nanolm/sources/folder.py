@@ -1,7 +1,9 @@
 """Taking source files from a folder: official paths or mirror forms, sums checked."""
 
+import os
 from pathlib import Path
 
+from nanolm.errors import SourceError
 from nanolm.sources import cache
 from nanolm.sources.lock import LockedFile, Source
 
@@ -21,7 +23,7 @@ def take(source: Source, folder: Path) -> int:
     taken = sum(_take_official(source, file, folder, set(mirrors)) for file in source.file)
     for mirror in mirrors.values():
         place = folder / mirror.path
-        if place.is_file():
+        if _is_there(place):
             what = f"{source.name}: {place} (form {mirror.form})"
             cache.keep(place, mirror.sha256, mirror.path, what)
             taken += 1
@@ -38,7 +40,7 @@ def _take_official(source: Source, file: LockedFile, folder: Path, mirror_paths:
     }
     for path in sorted(named):
         place = folder / path
-        if place.is_file():
+        if _is_there(place):
             cache.keep(place, file.sha256, file.path, f"{source.name}: {place}")
             return 1
     plain = folder / file.path
@@ -46,3 +48,13 @@ def _take_official(source: Source, file: LockedFile, folder: Path, mirror_paths:
         cache.keep(plain, file.sha256, file.path, f"{source.name}: {plain}")
         return 1
     return 0
+
+
+def _is_there(place: Path) -> bool:
+    """Whether a file lies at its own place; `SourceError` for what is there and is no file."""
+    if place.is_file():
+        return True
+    if os.path.lexists(place):
+        what = "a folder" if place.is_dir() else "a broken link" if place.is_symlink() else "no plain file"
+        raise SourceError(f"{place} is {what}; expected the file itself there, or nothing")
+    return False

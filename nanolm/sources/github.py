@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 from nanolm.errors import SourceError
-from nanolm.sources.cache import full_disk
+from nanolm.sources import hub
+from nanolm.sources.cache import Unreachable, full_disk
 from nanolm.sources.lock import LockedFile, Source
 
 Advance = Callable[[int], None]
@@ -25,15 +26,20 @@ PATIENCE = 60.0
 class _Again(Exception):
     """An attempt that failed in a way that may pass."""
 
-    def __init__(self, why: str, wait: float | None = None) -> None:
+    def __init__(self, why: str, wait: float | None = None, connected: bool = True) -> None:
         super().__init__(why)
         self.wait = wait
+        self.connected = connected
+
+
+def endpoint() -> str:
+    """The host that the files come from."""
+    return (os.environ.get("NANOLM_GITHUB_ENDPOINT") or ENDPOINT).rstrip("/")
 
 
 def address(source: Source, file: LockedFile) -> str:
     """The raw address of a file; `NANOLM_GITHUB_ENDPOINT` names a mirror of GitHub's."""
-    endpoint = os.environ.get("NANOLM_GITHUB_ENDPOINT", ENDPOINT).rstrip("/")
-    return f"{endpoint}/{source.repository}/{source.revision}/{quote(file.path)}"
+    return f"{endpoint()}/{source.repository}/{source.revision}/{quote(file.path)}"
 
 
 def download(source: Source, file: LockedFile, part: Path, advance: Advance) -> Path:
@@ -43,20 +49,40 @@ def download(source: Source, file: LockedFile, part: Path, advance: Advance) -> 
     file, no network, truncated, disk full.
     """
     url = address(source, file)
+    if not url.startswith(("https://", "http://")):
+        raise SourceError(f"NANOLM_GITHUB_ENDPOINT is {endpoint()!r}; expected an address with https://")
     for attempt in range(1, ATTEMPTS + 1):
         try:
             _attempt(url, part, advance)
             return part
         except _Again as failed:
             if attempt == ATTEMPTS:
-                raise SourceError(
-                    f"{source.name}: {url}: {failed} (tried {ATTEMPTS} times); the part that came is kept, "
-                    "run the same command again to go on"
-                ) from None
-            sleep(min(PATIENCE, failed.wait if failed.wait is not None else 0.5 * 2**attempt))
+                raise _given_up(source, url, part, failed) from None
+            _pause(min(PATIENCE, failed.wait if failed.wait is not None else 0.5 * 2**attempt), advance)
         except SourceError as error:
             raise SourceError(f"{source.name}: {error}") from None
     raise AssertionError("unreachable")
+
+
+def _given_up(source: Source, url: str, part: Path, failed: _Again) -> SourceError:
+    came = part.exists() and part.stat().st_size > 0
+    if not failed.connected and not came:
+        return Unreachable(
+            f"{source.name}: {url}: {failed} (tried {ATTEMPTS} times); check the network, the proxy "
+            "variables or NANOLM_GITHUB_ENDPOINT, or take the files from a folder with --from"
+        )
+    kept = "the part that came is kept, run the same command again to go on"
+    return SourceError(
+        f"{source.name}: {url}: {failed} (tried {ATTEMPTS} times); {kept if came else 'try again later'}"
+    )
+
+
+def _pause(seconds: float, advance: Advance) -> None:
+    """Sleep, asking every now and then whether the fetch was given up."""
+    while seconds > 0:
+        sleep(min(seconds, 0.5))
+        seconds -= 0.5
+        advance(0)
 
 
 def _attempt(url: str, part: Path, advance: Advance) -> None:
@@ -86,8 +112,15 @@ def _attempt(url: str, part: Path, advance: Advance) -> None:
                     advance(len(block))
     except errors.OfflineModeIsEnabled:
         raise SourceError(f"{url}: HF_HUB_OFFLINE is set; unset it to download") from None
+    except RuntimeError as error:
+        if not hub.closed(error):
+            raise
+        raise _Again(f"the connection failed ({error})") from None
     except failures as error:
-        raise _Again(f"the connection failed ({type(error).__name__}: {error})") from None
+        connected = not any(kind.__name__ == "ConnectError" for kind in type(error).__mro__)
+        raise _Again(
+            f"the connection failed ({type(error).__name__}: {error})", connected=connected
+        ) from None
     found = part.stat().st_size
     if expected is not None and found != expected:
         raise _Again(f"truncated: {found:,} of {expected:,} bytes came")

@@ -35,6 +35,8 @@ def read_rows(file: SourceFile) -> Iterator[Row]:
         raise SourceError(f"{_named(file)} is a broken gzip file: {error}") from None
     except UnicodeDecodeError as error:
         raise SourceError(f"{_named(file)} is not UTF-8: {error}") from None
+    except OSError as error:
+        raise SourceError(f"{_named(file)} can't be read: {error.strerror or error}") from None
 
 
 def read_json(file: SourceFile) -> Any:
@@ -44,7 +46,11 @@ def read_json(file: SourceFile) -> Any:
             return json.load(stream)
     except FileNotFoundError:
         raise SourceError(f"{_named(file)} is not there; get it with `nanolm fetch`") from None
-    except (ValueError, EOFError, OSError, zlib.error) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise SourceError(f"{_named(file)} is a broken gzip file: {error}") from None
+    except OSError as error:
+        raise SourceError(f"{_named(file)} can't be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
         raise SourceError(f"{_named(file)} is not JSON: {error}") from None
 
 
@@ -123,6 +129,9 @@ def _separated(file: SourceFile, stream: TextIO, delimiter: str) -> Iterator[Row
         for values in reader:
             if header is None:
                 header = values
+                twice = sorted({name for name in header if header.count(name) > 1})
+                if twice:
+                    raise SourceError(f"{_named(file)}: the column {twice[0]!r} stands twice in the header")
                 continue
             if not values:
                 continue

@@ -33,7 +33,7 @@ def _item(answer_type: Any, gold: Any, **fields: Any) -> Item:
         (_item("label", "x", labels=("y", "z")), "gold 'x'"),
         (_item("label", "x", labels=()), "no labels"),
         (_item("label", "pin_change", labels=("pin_change", "Pin change?")), "equal after normalisation"),
-        (_item("label", "?", labels=("?", "a")), "equal after normalisation"),
+        (_item("label", "?", labels=("?", "a")), "the label '?', of which normalisation leaves nothing"),
         (_item("number", "about ten"), "gold 'about ten'"),
         (_item("number", "1, 2"), "gold '1, 2'"),
         (_item("number", 72), "gold 72"),

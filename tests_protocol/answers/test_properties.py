@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanolm import answers
-from nanolm.answers import letter, numerals, reasoning
+from nanolm.answers import letter, numerals, rational, reasoning
 from nanolm.schema import Item, Verdict
 from tests_protocol.answers import floods, strategies
 
@@ -165,7 +165,7 @@ def test_noise_never_makes_a_wrong_answer_right(data: st.DataObject, answer_type
 
 @given(st.fractions(), st.fractions())
 def test_numbers_are_compared_exactly(one: object, other: object) -> None:
-    assert numerals.equal(str(one), str(other)) == (one == other)
+    assert rational.equal(str(one), str(other)) == (one == other)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=4))
@@ -173,7 +173,7 @@ def test_a_decimal_is_read_as_itself(value: object) -> None:
     text = f"{value:f}"
     found = numerals.only(text, 0, len(text))
     assert found is not None
-    assert numerals.equal(found.text, text)
+    assert rational.equal(found.text, text)
 
 
 WORST = (

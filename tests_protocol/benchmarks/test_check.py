@@ -72,5 +72,26 @@ def test_broken_items_are_refused(item: Item, change: dict[str, Any]) -> None:
         check(broken)
 
 
+@pytest.mark.parametrize(
+    ("item", "change"),
+    [
+        (LETTER, {"question": "half \ud800"}),
+        (LETTER, {"options": ("a", "\udfff")}),
+        (LETTER, {"documentation": "\ud800"}),
+        (LABEL, {"labels": ("l", "\ud800x")}),
+        (MATH, {"gold": "\ud800"}),
+        (CODE, {"preamble": "# \ud800"}),
+        (CODE, {"reference": "# \ud800"}),
+        (CODE, {"task": "\ud800"}),
+        (CALLS, {"gold": [{"name": "f", "arguments": {"q": ["\ud800"]}}]}),
+    ],
+)
+def test_text_that_can_not_be_written_is_refused(item: Item, change: dict[str, Any]) -> None:
+    broken = msgspec.structs.replace(item, source="file.json:3", **change)
+    with pytest.raises(ItemError, match=r"file\.json:3: .*half of a surrogate pair") as caught:
+        check(broken)
+    str(caught.value).encode()
+
+
 def test_clean_id() -> None:
     assert clean_id("AKDE&ED_2008 4/1é") == "AKDE-ED_2008-4-1-"

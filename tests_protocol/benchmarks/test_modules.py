@@ -303,6 +303,34 @@ BAD = [
     ("toolalpaca", "eval_real.json", toolalpaca([[{"Action": "find"}]]), "Golden_Answers\\[0\\]"),
     ("toolalpaca", "eval_real.json", toolalpaca([], Instructions=["x"]), "Golden_Answers that do not fit"),
     (
+        "toolalpaca",
+        "eval_real.json",
+        toolalpaca([[call("find", "{}")]], Authentication=["X-Key"]),
+        "Authentication = \\['X-Key'\\]",
+    ),
+    (
+        "toolalpaca",
+        "eval_real.json",
+        toolalpaca([[call("find", "{}")]], Function_Description={" ": "x"}),
+        "texts by function name",
+    ),
+    ("hellaswag_pro", "negative_testing.jsonl", hellaswag(1, "negative_testing", id=None), "id = None"),
+    ("hellaswag_pro", "negative_testing.jsonl", hellaswag(1, "negative_testing", id=" "), "id = ' '"),
+    ("hellaswag_pro", "negative_testing.jsonl", hellaswag(1, "negative_testing", id=[1]), r"id = \[1\]"),
+    ("gsm8k_platinum", "t.jsonl", {"question": "?", "answer": "#### 1,5"}, "gold '1,5'"),
+    (
+        "arc_easy",
+        "t.jsonl",
+        {"id": "i", "question": "?", "choices": {"text": ["x", "y"], "label": ["A", "A"]}, "answerKey": "B"},
+        "2 texts with labels A, A",
+    ),
+    (
+        "evoeval",
+        "EvoEval_subtle.jsonl",
+        {"task_id": "E/1", "prompt": "x", "entry_point": "\ud800", "canonical_solution": "pass"},
+        r"without 'def \\ud800'",
+    ),
+    (
         "mbpp_plus",
         "M.jsonl",
         {"task_id": "Mbpp/2", "prompt": "p", "entry_point": "a b", "canonical_solution": "pass"},
@@ -334,6 +362,39 @@ def test_a_bad_row_is_named(write: Write, module: str, name: str, row: dict[str,
 def test_a_bad_label_is_named(write: Write) -> None:
     with pytest.raises(ItemError, match=r"test.csv:0: .*found gold 'zzz'"):
         banking(write, "zzz")
+
+
+def test_a_blank_label_is_named(write: Write) -> None:
+    with pytest.raises(ItemError, match=r"test.csv:0: .*the label '\.\.\.', of which normalisation"):
+        banking(write, "b", ["b", "c", "..."])
+
+
+def test_a_label_of_several_lines_is_refused(write: Write) -> None:
+    with pytest.raises(ItemError, match=r"test.csv:0: .*found a label of several lines"):
+        banking(write, "b", ["b", "c", "d\ne"])
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"test": [["a", "x"]], "oos_test": [["b", "x"]]}, "oos_test:0: found the intent 'x', expected oos"),
+        (
+            {"test": [["a", "oos"]], "oos_test": []},
+            "test:0: found the intent 'oos', expected an intent other than oos",
+        ),
+    ],
+)
+def test_clinc150_parts_hold_what_they_say(write: Write, parts: Any, message: str) -> None:
+    with pytest.raises(ItemError, match=r"data_full\.json:" + message):
+        made("clinc150", write("data_full.json", parts))
+
+
+def test_toolalpaca_gold_that_only_python_reads_is_no_json(write: Write) -> None:
+    golds = ['{"q": NaN}', '{"q": -Infinity}', '{"q": ' + "[" * 100_000, '{"q": 1}']
+    row = toolalpaca([[call("find", gold)] for gold in golds])
+    found = made("toolalpaca", write("eval_real.json", [row]))
+    assert [one.rule for one in found.excluded] == ["gold-not-json"] * 3
+    assert len(found.items) == 1
 
 
 @pytest.mark.parametrize(

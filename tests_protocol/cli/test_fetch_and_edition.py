@@ -90,3 +90,17 @@ def test_lock_and_diff_of_a_copy(tmp_path: Path) -> None:
     assert "the first item that differs is" in str(refused.exception)
     assert run("edition", "lock", str(copy), "--check").exit_code == 1
     assert run("edition", "lock", str(copy), "--replace").exit_code == 0
+
+
+def test_a_source_with_another_sum_is_named_by_its_file(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(FIXTURES.parent / "nano_lm_v1", copy)
+    path = copy / "sources.lock.toml"
+    text = path.read_text("utf-8")
+    old = "d12d6e3bc4c3103966ae786dc435913c0c563dfa328f5a3646d0e62cfeeb474d"
+    path.write_text(text.replace(old, "0" * 64), "utf-8")
+    lines = run("edition", "diff", "nano-lm-v1", str(copy)).output.splitlines()
+    assert lines == [
+        f"source.banking77.file.banking_data/test.csv.sha256: '{old}' -> '{'0' * 64}'",
+        f"Only sources differ; `nanolm edition lock {copy} --check` shows whether items do.",
+    ]

@@ -7,7 +7,8 @@ import pytest
 
 from nanolm.benchmarks.benchmark import BenchmarkItems, Exclusion
 from nanolm.editions import load
-from nanolm.editions.exclusions import Exclusions, OptionOrders, Rule, apply, over_long, read, write
+from nanolm.editions.exclusions import Exclusions, OptionOrders, Rule, apply, read, write
+from nanolm.editions.over_long import over_long
 from nanolm.errors import EditionError
 from nanolm.schema import Item, Prompt
 
@@ -112,5 +113,8 @@ def test_v1_lists_the_protocols_exclusions() -> None:
 
 def test_over_long_names_the_first_tokenizer_that_counts_too_many() -> None:
     prompts = [Prompt("b", str(size), "x" * size, "") for size in (3, 4, 5, 9)]
-    found = over_long(prompts, {"letters": len, "doubled": lambda text: 2 * len(text)}, 8)
-    assert found == {"5": "doubled", "9": "letters"}
+    counters = {
+        "letters": lambda texts: [len(text) for text in texts],
+        "doubled": lambda texts: [2 * len(text) for text in texts],
+    }
+    assert over_long(prompts, counters, 8) == {"5": "doubled", "9": "letters"}

@@ -8,9 +8,10 @@ import pytest
 from nanolm import editions
 from nanolm.editions.datasheet import datasheet, markdown, not_publishable_because
 from nanolm.editions.difference import diff
+from nanolm.editions.fill_in import fill_sums, mark_verified
 from nanolm.editions.frozen import read_digests, read_frozen
-from nanolm.editions.lock import check, fill_sums, lock
-from nanolm.errors import EditionError
+from nanolm.editions.lock import check, lock
+from nanolm.errors import EditionError, ItemError
 from nanolm.sources import cache
 from nanolm.sources.lock import read_lock
 from tests_protocol.editions.conftest import ROWS, write_rows
@@ -134,6 +135,32 @@ sha256 = "unverified"
     ).replace('path = "y.jsonl"\n', f'path = "y.jsonl"\nsha256 = "{two.sha256}"\nbytes = 7\n', 1)
     assert path.read_text("utf-8") == expected
     assert [file.verified for file in read_lock(path)["a"].file] == [True, True, False]
+
+
+def test_data_verified_is_taken_away_in_the_right_table(tmp_path: Path) -> None:
+    path = tmp_path / "edition.toml"
+    text = (
+        "# An edition.\n[benchmark.a]\nlayout = '''\n{question}'''\ndata_verified = false\n\n"
+        "[benchmark.a-2]   # another\ndata_verified = false  # not yet\nitems = 3\n\n"
+        "[engine]\ndata_verified = false\n"
+    )
+    path.write_text(text, "utf-8")
+    assert mark_verified(path, ["a-2"]) == ("a-2",)
+    assert path.read_text("utf-8") == text.replace("data_verified = false  # not yet\n", "")
+    with pytest.raises(EditionError, match="by hand"):
+        mark_verified(path, ["b"])
+
+
+def test_bad_rows_of_what_was_never_frozen_are_reported_and_of_what_was_are_refused(small: Path) -> None:
+    change(small, "items = 3", "items = 4")
+    report = lock(editions.load(small))
+    assert set(report.missing) == {"toy"}
+    assert "3 items and 1 excluded rows, but" in report.missing["toy"]
+    change(small, "items = 4", "items = 3")
+    lock(editions.load(small))
+    change(small, "items = 3", "items = 4")
+    with pytest.raises(ItemError, match="3 items and 1 excluded rows"):
+        lock(editions.load(small))
 
 
 def test_the_difference_of_two_editions_names_what_changed(small: Path) -> None:

@@ -2,16 +2,20 @@
 
 import hashlib
 import threading
+import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+_BLOCK = 4096
 
 
 class FileServer(ThreadingHTTPServer):
     """Serves `files`, address to bytes; the hub's are `/datasets/<repository>/resolve/<revision>/<path>`.
 
     `faults[address]` is a list that is used up, one a GET: `short` (the connection ends half-way),
-    `503`, `429`, `slow-range` (ranges are ignored), `wrong` (other bytes). `status[address]` is a status
+    `503`, `429`, `slow-range` (ranges are ignored), `slow` (a block every now and then), `wrong` (other
+    bytes). `status[address]` is a status
     that stays, with the hub's error code. Addresses in `redirected` lead to a `/cdn/` address, as files
     in large storage do.
     """
@@ -92,17 +96,28 @@ class Handler(BaseHTTPRequestHandler):
                 return
             status = 206
             headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
-        self._send(status, data[start:], headers, body, short=fault == "short")
+        self._send(status, data[start:], headers, body, short=fault == "short", slow=fault == "slow")
 
     def _send(
-        self, status: int, data: bytes, headers: dict[str, str], body: bool, short: bool = False
+        self,
+        status: int,
+        data: bytes,
+        headers: dict[str, str],
+        body: bool,
+        short: bool = False,
+        slow: bool = False,
     ) -> None:
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        if body:
+        if slow:
+            for start in range(0, len(data), _BLOCK):
+                self.wfile.write(data[start : start + _BLOCK])
+                self.wfile.flush()
+                time.sleep(0.2)
+        elif body:
             self.wfile.write(data[: len(data) // 2] if short else data)
         if short:
             self.wfile.flush()

@@ -1,19 +1,25 @@
 """Fetching end to end against a server that speaks the hub's file API and GitHub's raw addresses."""
 
+import errno
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from huggingface_hub import file_download
+from huggingface_hub.utils import _http
 
+from nanolm.errors import SourceError
 from nanolm.sources import cache, github
 from nanolm.sources.fetch import FetchReport, fetch, fetch_from, wanting
 from nanolm.sources.files import held_files, source_file, states
-from nanolm.sources.lock import UNVERIFIED, SourcesLock
+from nanolm.sources.lock import UNVERIFIED, SourcesLock, read_lock
 from nanolm.sources.rows import read_rows
 from tests_protocol.sources.conftest import HUB, RAW, ROWS, jsonl, sha256
 from tests_protocol.sources.server import FileServer
@@ -140,6 +146,68 @@ def test_no_network_is_said(server: FileServer, lock_of: Locks) -> None:
     assert "the connection failed" in raw
 
 
+def test_a_host_that_can_not_be_reached_is_not_tried_for_every_file(
+    server: FileServer, lock_of: Locks, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from nanolm.sources import fetch as fetching
+
+    monkeypatch.setattr(fetching, "PARALLEL", 1)
+    server.shutdown()
+    server.server_close()
+    path = lock_of().path
+    text = path.read_text("utf-8")
+    second = text[text.index("[source.raw]") :].replace("source.raw", "source.more")
+    path.write_text(text + second.replace("owner/code", "owner/more"), "utf-8")
+    hub, raw, more = fetch(read_lock(path)).errors
+    assert "check the network, the proxy variables or NANOLM_GITHUB_ENDPOINT" in raw
+    assert "is kept" not in raw
+    assert f"more: data/some file.jsonl was not tried, since {server.address} can't be reached" in more
+    assert "can't reach" in hub
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_endpoint_that_is_no_address_is_said(
+    server: FileServer, lock_of: Locks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setenv("NANOLM_GITHUB_ENDPOINT", "nonsense")
+    monkeypatch.setattr(constants, "ENDPOINT", "nonsense")
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE", "nonsense/{repo_id}/resolve/{revision}/{filename}"
+    )
+    hub, raw = fetch(lock_of()).errors
+    assert "NANOLM_GITHUB_ENDPOINT is 'nonsense'; expected an address with https://" in raw
+    assert "check HF_ENDPOINT" in hub
+
+
+def test_an_interrupted_fetch_ends_at_once_and_goes_on_later(
+    server: FileServer, lock_of: Locks, tmp_path: Path
+) -> None:
+    """Ctrl-C while bytes still come: nobody waits for the rest of the file."""
+    server.files[RAW] = jsonl(ROWS * 20)
+    server.faults[RAW] = ["slow"]
+    lock = lock_of(raw=sha256(server.files[RAW]))
+    program = (
+        "import sys; from pathlib import Path; from nanolm.sources.fetch import fetch; "
+        "from nanolm.sources.lock import read_lock; fetch(read_lock(Path(sys.argv[1])), ['raw'])"
+    )
+    environment = {**os.environ, "HF_ENDPOINT": server.address}
+    running = subprocess.Popen(
+        [sys.executable, "-c", program, str(lock.path)], env=environment, stderr=subprocess.DEVNULL
+    )
+    part = cache.part_of(f"github:{lock['raw'].repository}@{lock['raw'].revision}:data/some file.jsonl")
+    until = time.monotonic() + 60
+    while not (part.exists() and part.stat().st_size) and time.monotonic() < until:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(30) != 0
+    came = part.stat().st_size
+    assert 0 < came < len(server.files[RAW])
+    whole(fetch(lock, ["raw"]))
+    assert server.ranges == [f"bytes={came}-"]
+
+
 def test_offline_mode_is_respected(
     server: FileServer, lock_of: Locks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +234,28 @@ def test_a_full_disk_is_said(server: FileServer, lock_of: Locks, monkeypatch: py
     monkeypatch.undo()
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENOENT])
+def test_a_cache_that_can_not_be_written_is_said(
+    server: FileServer, lock_of: Locks, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(self: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(cache.FileLock, "acquire", refuse)
+    for error in fetch(lock_of()).errors:
+        assert re.search(
+            f"can't write below .*parts: {os.strerror(number)}. .*ame another folder with NANOLM_CACHE", error
+        )
+        assert ("Make room" in error) == (number == errno.ENOSPC)
+    assert server.gets.total() == 0
+
+
+def test_a_file_that_can_not_be_read_is_no_fault_of_the_cache(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"gone\.jsonl can't be read: No such file") as caught:
+        cache.keep(tmp_path / "gone.jsonl", None, "gone.jsonl", "a file")
+    assert "NANOLM_CACHE" not in str(caught.value)
+
+
 def test_two_fetches_at_once_download_once(server: FileServer, lock_of: Locks) -> None:
     lock = lock_of()
     reports: list[FetchReport] = []
@@ -177,6 +267,45 @@ def test_two_fetches_at_once_download_once(server: FileServer, lock_of: Locks) -
     assert [whole(report).complete for report in reports] == [True] * 4
     assert server.gets[RAW] == 1
     assert server.gets[HUB] == 1
+
+
+def test_retries_are_not_for_the_terminal(server: FileServer, lock_of: Locks, tmp_path: Path) -> None:
+    server.faults[HUB] = ["short"]
+    server.faults[RAW] = ["short"]
+    program = (
+        "import sys; from pathlib import Path; from nanolm.sources.fetch import fetch; "
+        "from nanolm.sources.lock import read_lock; report = fetch(read_lock(Path(sys.argv[1]))); "
+        "sys.exit(0 if report.complete and not report.errors else 1)"
+    )
+    environment = {**os.environ, "HF_ENDPOINT": server.address, "HF_HOME": str(tmp_path / "hf-home")}
+    command = [sys.executable, "-c", program, str(lock_of().path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert server.gets[HUB] == 2
+
+
+@pytest.mark.parametrize("name", ["hub", "raw"])
+def test_connections_that_another_download_closed_are_opened_again(
+    server: FileServer, lock_of: Locks, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """huggingface_hub closes the client that all threads share when one connection fails."""
+    import huggingface_hub
+
+    real = huggingface_hub.get_session
+    closed: list[bool] = []
+
+    def session() -> object:
+        found = real()
+        if not closed:
+            closed.append(True)
+            huggingface_hub.close_session()
+        return found
+
+    monkeypatch.setattr(huggingface_hub, "get_session", session)
+    monkeypatch.setattr(_http, "get_session", session)
+    monkeypatch.setattr(file_download, "get_session", session, raising=False)
+    whole(fetch(lock_of(), [name]))
+    assert closed
 
 
 def test_two_processes_with_the_real_settings(server: FileServer, lock_of: Locks, tmp_path: Path) -> None:
@@ -205,6 +334,30 @@ def test_unverified_files_are_noted(server: FileServer, lock_of: Locks) -> None:
     assert not wanting(lock, "hub")
     known = cache.found_sum(lock["hub"], lock["hub"].file[0])
     assert known == cache.Sum(sha256(server.files[HUB]), len(server.files[HUB]))
+
+
+def test_an_unverified_file_is_downloaded_anew_when_asked(server: FileServer, lock_of: Locks) -> None:
+    """A login page that a network put in a file's place is not kept for ever."""
+    right = server.files[HUB]
+    server.files[HUB] = b"<html>log in</html>"
+    lock = lock_of(hub=UNVERIFIED)
+    whole(fetch(lock, ["hub"]))
+    server.files[HUB] = right
+    whole(fetch(lock, ["hub"]))
+    assert cache.found_sum(lock["hub"], lock["hub"].file[0]) != cache.Sum(sha256(right), len(right))
+    whole(fetch(lock, ["hub"], again=True))
+    assert rows_of(lock, "hub") == ROWS
+    assert cache.found_sum(lock["hub"], lock["hub"].file[0]) == cache.Sum(sha256(right), len(right))
+
+
+def test_the_hubs_own_sum_is_checked_where_none_is_pinned(server: FileServer, lock_of: Locks) -> None:
+    server.faults[HUB] = ["wrong"]
+    lock = lock_of(hub=UNVERIFIED)
+    (error,) = fetch(lock, ["hub"]).errors
+    assert f"the hub says {sha256(server.files[HUB])}. It was refused and removed; try again" in error
+    assert cache.found_sum(lock["hub"], lock["hub"].file[0]) is None
+    whole(fetch(lock, ["hub"]))
+    assert rows_of(lock, "hub") == ROWS
 
 
 def mirror(data: bytes) -> str:
@@ -248,6 +401,23 @@ def test_wrong_bytes_in_a_folder_are_refused(server: FileServer, lock_of: Locks,
     assert not any(path.is_file() for path in (cache.cache_folder() / "sources").rglob("*"))
     with pytest.raises(Exception, match="is not a folder"):
         fetch_from(lock, tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [("folder", "is a folder"), ("loop", "is a broken link"), ("dangling", "is a broken link")],
+)
+def test_what_is_no_file_in_a_folder_is_said(
+    server: FileServer, lock_of: Locks, tmp_path: Path, kind: str, message: str
+) -> None:
+    place = tmp_path / "given" / "copy" / "test.jsonl"
+    place.parent.mkdir(parents=True)
+    if kind == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to("test.jsonl" if kind == "loop" else "nowhere")
+    (error,) = fetch_from(lock_of(mirrors=mirror(jsonl(ROWS))), tmp_path / "given", ["hub"]).errors
+    assert f"{place} {message}; expected the file itself there, or nothing" in error
 
 
 def test_a_cached_file_that_was_changed_is_found_out(server: FileServer, lock_of: Locks) -> None:

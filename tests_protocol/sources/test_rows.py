@@ -43,6 +43,8 @@ def forms(rows: list[dict[str, str]]) -> dict[str, bytes]:
         "rows.tsv": separated(rows, "\t"),
         "rows.parquet": parquet(rows),
         "mark.jsonl": b"\xef\xbb\xbf" + jsonl(rows),
+        "mark.csv": b"\xef\xbb\xbf" + separated(rows, ","),
+        "mark.json": b"\xef\xbb\xbf" + json.dumps(rows).encode(),
     }
 
 
@@ -76,6 +78,15 @@ def test_any_text_survives_jsonl_and_csv(tmp_path_factory: pytest.TempPathFactor
         ("a.csv", b"a,b\n1,2\n3\n", ItemError, "row 1: 1 fields, the header has 2"),
         ("a.csv", b'a,b\n1,"2\n', ItemError, "row 0: unexpected end of data"),
         ("a.csv", b"", SourceError, "is empty"),
+        ("a.csv", b"\xef\xbb\xbf", SourceError, "is empty"),
+        ("a.csv", b"a,b,a\n1,2,3\n", SourceError, "the column 'a' stands twice in the header"),
+        ("a.csv", "a,b\n1,2\n".encode("utf-16"), SourceError, "is not UTF-8"),
+        ("a.jsonl", b'{"a": 1}\n{"a": 2}\n{"a": 3\n{"a": 4}\n', ItemError, "row 2: not JSON"),
+        ("a.json", b"", SourceError, "is not JSON"),
+        ("a.json.gz", gzip.compress(b'[{"a": 1}]')[:-3], SourceError, "broken gzip"),
+        ("a.parquet", b"", SourceError, "can't be read as Parquet"),
+        ("a.parquet", parquet([{"a": 1}])[:-20] + b"x" * 20, SourceError, "can't be read as Parquet"),
+        ("a.parquet.gz", gzip.compress(parquet([{"a": 1}]))[:-9], SourceError, "broken gzip"),
         ("a.parquet", b"PAR1", SourceError, "can't be read as Parquet"),
         ("a.jsonl.gz", gzip.compress(b'{"a": 1}\n' * 999)[:-9], SourceError, "broken gzip"),
         ("a.jsonl.gz", b'{"a": 1}\n', SourceError, "broken gzip"),
@@ -87,6 +98,14 @@ def test_faults_are_named(
 ) -> None:
     with pytest.raises(kind, match=message):
         list(read_rows(as_file(tmp_path, name, data)))
+
+
+def test_a_folder_in_a_files_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").mkdir()
+    file = SourceFile(source="toy", name="data/a.jsonl", local=tmp_path / "a.jsonl")
+    for read in (read_json, lambda file: list(read_rows(file))):
+        with pytest.raises(SourceError, match=r"toy: data/a\.jsonl at .* can't be read: Is a directory"):
+            read(file)
 
 
 @pytest.mark.parametrize("name", ["gone.jsonl", "gone.parquet", "gone.csv.gz"])
@@ -115,3 +134,7 @@ def test_whole_documents(tmp_path: Path) -> None:
     assert read_json(as_file(tmp_path, "a.json", b'{"test": [["a", "b"]]}')) == {"test": [["a", "b"]]}
     with pytest.raises(SourceError, match="is not JSON"):
         read_json(as_file(tmp_path, "b.json", b"{"))
+    with pytest.raises(SourceError, match="broken gzip"):
+        read_json(as_file(tmp_path, "c.json.gz", gzip.compress(b"[]")[:-3]))
+    with pytest.raises(SourceError, match="is not JSON"):
+        read_json(as_file(tmp_path, "d.json", b"[" * 100_000))
