@@ -11,14 +11,18 @@ from nanolm.entries.entry_file import EntryFile
 from nanolm.entries.lock import CARD_QUESTION
 from nanolm.errors import EntryError, UsageError
 
-_COMMENT = """An entry, derived from the model's own artefacts. Fields: docs/entries.md.
-Read the model card at this revision: if it recommends values for this mode in its running text, set
+_DERIVED = "An entry, derived from the model's own artefacts. Fields: docs/entries.md.\n"
+_HUB = """Read the model card at this revision: if it recommends values for this mode in its running text, set
 decoding.source = "model card", the values, decoding.sources, decoding.quote (its words) and
 decoding.link; then `nanolm entry lock` checks the quote and closes the question."""
+_LOCAL = """The model is on this machine alone, so the entry is unofficial. If its maker's card recommends
+values for this mode, record them with their quote (docs/entries.md); else nothing needs to be done."""
 
 
-def add(target: str, edition: Edition | None, folder: Path, *, supersedes: str | None = None) -> list[Path]:
-    """Write the entry files of a model into `folder`: two for a hybrid, else one.
+def add(
+    target: str, edition: Edition | None, folder: Path, *, supersedes: str | None = None
+) -> list[tuple[Path, Entry]]:
+    """Write the entry files of a model into `folder`: two for a hybrid, else one, each with its entry.
 
     `supersedes` names the entry that an older revision of the model has; its file stays and says by what
     it is superseded (§10). Raises `EntryError` when a file is there already, `UsageError` for a name that
@@ -38,25 +42,35 @@ def add(target: str, edition: Edition | None, folder: Path, *, supersedes: str |
     for path in paths:
         if path.exists():
             raise EntryError(
-                f"{path} is there already; entries are never overwritten: move it, or use another --to"
+                f"{path} is there already; entries are never overwritten: move it, or use another folder (-o)"
             )
     for entry, path in zip(entries, paths, strict=True):
-        entry_file.write(_file(entry), path, _COMMENT)
+        entry_file.write(_file(entry), path, _DERIVED + (_HUB if _on_hub(entry) else _LOCAL))
     if old is not None:
         path, file = old
         new = next((entry for entry in entries if entry.mode == file.mode), first)
         _supersede(path, file, new.name)
-    return paths
+    return list(zip(paths, entries, strict=True))
+
+
+def next_step(path: Path, entry: Entry) -> str:
+    """What a person does with a file that `add` wrote."""
+    if _on_hub(entry):
+        return f"next: read the model card at this revision, then nanolm entry lock {path}"
+    return f"next: run it with --entry={path} (a model that is not on the hub stays unofficial)"
+
+
+def _on_hub(entry: Entry) -> bool:
+    return entry.artefact == "transformers" and bool(entry.repo)
 
 
 def _file(entry: Entry) -> EntryFile:
-    question = CARD_QUESTION if entry.artefact == "transformers" else ""
     file = entry_file.to_file(entry)
-    from_hub = entry.artefact == "transformers" and bool(entry.repo)
+    from_hub = _on_hub(entry)
     return msgspec.structs.replace(
         file,
         unofficial="" if from_hub else (file.unofficial or derive.UNOFFICIAL),
-        unverified={"decoding": question} if question else {},
+        unverified={"decoding": CARD_QUESTION} if from_hub else {},
     )
 
 

@@ -106,7 +106,8 @@ def test_a_file_that_points_at_a_folder_is_checked(model: Write, tmp_path: Path)
     from nanolm.entries.add import add
 
     folder = model()
-    (path,) = add(str(folder), None, tmp_path / "entries")
+    ((path, entry),) = add(str(folder), None, tmp_path / "entries")
+    assert entry.name == path.stem
     assert resolve(str(path), None).digest == resolve(str(folder), None).digest
     (folder / "config.json").write_text("{}")
     with pytest.raises(EntryError, match="a changed model is a new entry"):
