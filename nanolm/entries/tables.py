@@ -12,7 +12,7 @@ from nanolm.entries.decoding import FIELDS
 from nanolm.entries.entry import Entry
 from nanolm.entries.inspect import Inspection
 from nanolm.entries.lock import Locked
-from nanolm.schema import Decoding
+from nanolm.entries.summary import short
 
 _COLOURS = {
     "holds": "green",
@@ -39,18 +39,6 @@ def _table(*columns: str, title: str = "") -> Table:
             column, justify="right" if right else "left", overflow="fold", no_wrap=right or column == "name"
         )
     return table
-
-
-def short(values: Decoding) -> str:
-    """Decoding in few words: `T 0.6, top-p 0.95, top-k 20`; what is off is left out."""
-    if values.greedy:
-        return "greedy"
-    parts = [f"T {values.temperature:g}"]
-    parts += [f"top-p {values.top_p:g}"] if values.top_p < 1 else []
-    parts += [f"top-k {values.top_k}"] if values.top_k else []
-    parts += [f"min-p {values.min_p:g}"] if values.min_p else []
-    parts += [f"rep. {values.repetition_penalty:g}"] if values.repetition_penalty != 1 else []
-    return ", ".join(parts)
 
 
 def state(entry: Entry) -> str:
