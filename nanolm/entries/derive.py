@@ -4,6 +4,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from nanolm.editions.edition import Edition
 from nanolm.entries import artefacts, decoding, eligibility, gguf, headers, stops, tokens
 from nanolm.entries import context as window
@@ -38,10 +40,18 @@ def from_folder(path: Path, mode: Mode | None, edition: Edition | None) -> Entry
 
 
 def from_hub(repo: str, revision: str | None, mode: Mode | None, edition: Edition | None) -> Entry:
-    """The entry of a hub repository at a revision, pinned to its commit. Reads headers, no weights."""
+    """The entry of a hub repository at a revision, pinned to its commit.
+
+    Reads headers, no weights. Without network a revision in the hub client's cache does as well.
+    """
     from nanolm.entries import hub
 
-    return from_artefacts(hub.repository(repo, revision), repo.rpartition("/")[2], mode, edition)
+    source = hub.reached_or_cached(repo, revision)
+    entry = from_artefacts(source, repo.rpartition("/")[2], mode, edition)
+    if not isinstance(source, hub.Snapshot):
+        return entry
+    note = f"the hub was not reached: this is commit {source.revision} from the hub client's cache"
+    return msgspec.structs.replace(entry, warnings=(*entry.warnings, note))
 
 
 def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edition | None) -> Entry:
@@ -62,7 +72,7 @@ def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edi
     modes, chosen = _mode(template, mode, source.where)
     ends = _stops(source, config, tokenizer, template)
     bos = tokens.adds_bos(tokenizer) and not _begins_with_bos(tokenizer, template, modes.arguments(chosen))
-    local = isinstance(source, Folder)
+    local = source.revision is None
     entry = Entry(
         name=slug(name) + (f"-{chosen}" if modes.switch else ""),
         title=name,

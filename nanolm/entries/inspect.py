@@ -39,7 +39,7 @@ def _source(target: str, edition: Edition) -> Artefacts:
         from nanolm.entries import hub
 
         repository, _, revision = target.partition("@")
-        return hub.repository(repository, revision or None)
+        return hub.reached_or_cached(repository, revision or None)
     entry = reference.resolve(target, edition)
     if entry.artefact != "transformers":
         raise EntryError(

@@ -235,6 +235,23 @@ def test_a_cached_revision_needs_no_network(
     assert hub.snapshot("org/tiny", COMMIT) is None
 
 
+def test_without_network_the_cache_does(
+    server: _Server, repository: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    online = resolve("org/tiny@main", None)
+    cached = Path(repository.small_files())
+    assert cached.name == COMMIT
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(cached))
+    with pytest.raises(EntryError, match="can't reach the hub's org/tiny@main"):
+        resolve("org/tiny@main", None)  # the weights were never fetched
+    (cached / "model.safetensors").symlink_to(server.folder / "model.safetensors")
+    offline = resolve("org/tiny@main", None)
+    assert (offline.repo, offline.revision, offline.path) == ("org/tiny", COMMIT, "")
+    assert offline.digest == online.digest
+    assert f"the hub was not reached: this is commit {COMMIT}" in offline.warnings[-1]
+
+
 def test_greedy_stays_open_while_the_card_speaks_of_values(repository: Any) -> None:
     greedy = EntryDecoding(values=Decoding(), source="greedy")
     locked = lock(_file(repository, decoding=greedy), repository, None, compare_bytes=True)
