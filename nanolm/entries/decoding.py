@@ -33,7 +33,13 @@ _ALSO_STEER = {
 }
 """What else a generation_config.json may hold that changes outputs, and the value that changes nothing."""
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})")
+_UNSEEN = re.compile(
+    r"\A\ufeff?---[ \t]*\r?\n.*?^---[ \t]*\r?$|<!--.*?-->|<pre\b.*?</pre>",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+"""A card's header, comments, and code in HTML."""
+_LIST = re.compile(r"[ \t>]*([-*+]|\d+[.)])[ \t]")
 _MARKUP = re.compile(r"[`*_\\]|\[|\]\([^)]*\)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
 _ADVICE = re.compile(r"temperature\W{0,12}(?:of|to|=|:)?\W{0,6}(\d*\.?\d+)", re.IGNORECASE)
@@ -126,7 +132,8 @@ def check_quote(readme: str, decoding: EntryDecoding, where: str) -> None:
     if quote not in _plain(without_code(readme)):
         if quote in _plain(readme):
             raise EntryError(
-                f"{where}: the quoted words stand only in a code block; such values don't count (§5)"
+                f"{where}: the quoted words stand only in a code block, a comment or the header; such "
+                "values don't count (§5)"
             )
         raise EntryError(f"{where}: the quoted words are not in README.md: {decoding.quote!r}")
     numbers = {float(number) for number in _NUMBER.findall(decoding.quote)}
@@ -139,17 +146,25 @@ def check_quote(readme: str, decoding: EntryDecoding, where: str) -> None:
 
 
 def without_code(markdown: str) -> str:
-    """The text without fenced code blocks; one that is never closed runs to the end (CommonMark)."""
-    kept, fence = [], ""
-    for line in markdown.splitlines():
+    """A card's running text: no code blocks, no header, no comments; code in a line stays.
+
+    Code is fenced, at any depth of a list or quote (a fence that is never closed runs to the end), indented
+    by four spaces after an empty line outside of lists, or HTML's `<pre>`.
+    """
+    kept: list[str] = []
+    fence, in_list, after_gap = "", False, True
+    for line in _UNSEEN.sub("", markdown).splitlines():
         mark = _FENCE.match(line)
         if fence:
-            closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])
+            closes = mark and mark[1].startswith(fence) and not line.strip(" \t>").strip(fence[0])
             fence = "" if closes else fence
         elif mark:
             fence = mark[1]
-        else:
+        elif not (after_gap and not in_list and line.startswith(("    ", "\t")) and line.strip()):
             kept.append(line)
+            after_gap = not line.strip()
+            if line.strip() and not line.startswith((" ", "\t")):
+                in_list = _LIST.match(line) is not None
     return "\n".join(kept)
 
 

@@ -142,6 +142,40 @@ def test_a_code_block_that_is_never_closed() -> None:
         decoding.check_quote(readme, _card("temperature=0.2", temperature=0.2), "card")
 
 
+@pytest.mark.parametrize(
+    "readme",
+    [
+        "1. Use it:\n\n    ```python\n    Use temperature=0.3\n    ```\n",
+        "> ```\n> Use temperature=0.3\n> ```\n",
+        "Call it so:\n\n    Use temperature=0.3\n    generate()\n",
+        "Call it so:\n\n\tUse temperature=0.3\n",
+        "<pre><code>\nUse temperature=0.3\n</code></pre>",
+        "<!-- Use temperature=0.3 -->",
+        "---\nlicense: mit\nwidget: Use temperature=0.3\n---\n# M\n",
+    ],
+)
+def test_what_is_no_running_text(readme: str) -> None:
+    card = _card("Use temperature=0.3", temperature=0.3)
+    with pytest.raises(EntryError, match="only in a code block"):
+        decoding.check_quote(readme, card, "README.md")
+    decoding.check_quote(readme + "\n\nUse `temperature=0.3` for all tasks.", card, "README.md")
+
+
+@pytest.mark.parametrize(
+    "readme",
+    [
+        "- Chat:\n\n    Use temperature=0.3\n",
+        "A paragraph\n    Use temperature=0.3\n",
+        "| mode | settings |\n|---|---|\n| all | Use temperature=0.3 |\n",
+        "> Use **temperature=0.3**\n",
+        "---\nlicense: mit\n---\nUse [temperature=0.3](https://x.org/y)\n\n---\n",
+        "```\ncode\n```\nUse `temperature=0.3`\n~~~\nmore\n~~~\n",
+    ],
+)
+def test_what_is_running_text(readme: str) -> None:
+    decoding.check_quote(readme, _card("Use temperature=0.3", temperature=0.3), "README.md")
+
+
 def test_a_quote_that_is_not_there() -> None:
     with pytest.raises(EntryError, match=r"not in README\.md"):
         decoding.check_quote(README, _card("use Temperature=0.7", temperature=0.7), "card")

@@ -116,6 +116,16 @@ def test_a_file_that_points_at_a_folder_is_checked(model: Write, tmp_path: Path)
         add(str(folder), None, tmp_path / "again")
 
 
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    file = entry_file.read(file_of("lfm2-350m", None))
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(EntryError, match=r"can't write .*taken/lfm2-350m\.toml: .*; choose another folder"):
+        entry_file.write(file, tmp_path / "taken" / "lfm2-350m.toml")
+    entry_file.write(file, tmp_path / "lfm2-350m.toml")
+    assert entry_file.read(tmp_path / "lfm2-350m.toml") == file
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lfm2-350m.toml", "taken"]
+
+
 def test_nothing_is_overwritten(model: Write, tmp_path: Path) -> None:
     from nanolm.entries.add import add
 
