@@ -174,7 +174,7 @@ def _named(value: Any) -> dict[str, str]:
     if isinstance(value, str):
         return {"default": value}
     if isinstance(value, list):
-        value = {item.get("name"): item.get("template") for item in value if isinstance(item, dict)}
+        value = {str(item.get("name")): item.get("template") for item in value if isinstance(item, dict)}
     if not isinstance(value, dict):
         return {}
     return {str(name): found for name, found in value.items() if isinstance(found, str)}

@@ -1,6 +1,5 @@
 """Decoding settings: the maker's card, else generation_config.json, else greedy (protocol §5)."""
 
-import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +22,8 @@ _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "min_p": (lambda value: 0 <= value <= 1, "a number from 0 to 1"),
     "repetition_penalty": (lambda value: value > 0, "a number above 0"),
 }
+_HUGE = 1e9
+"""No setting is as large; NaN is not smaller than it either."""
 _ALSO_STEER = {
     **dict.fromkeys(("typical_p", "encoder_repetition_penalty", "diversity_penalty", "length_penalty"), 1.0),
     **dict.fromkeys(("epsilon_cutoff", "eta_cutoff", "presence_penalty", "frequency_penalty"), 0.0),
@@ -98,8 +99,8 @@ def from_generation_config(config: dict[str, Any], where: str) -> EntryDecoding 
     stated = {field: config[field] for field in FIELDS if config.get(field) is not None}
     for field, value in stated.items():
         in_range, expected = _RANGES[field]
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or not in_range(value):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not abs(value) < _HUGE or not in_range(value):
             raise EntryError(f"{where}: {field} is {value!r}; expected {expected}")
     if stated.get("temperature") == 0:
         return None

@@ -208,7 +208,7 @@ def _equal(source: Artefacts, one: Tensor, other: Tensor) -> bool:
 
 
 def _packed(config: dict[str, Any], tensors: Sequence[Tensor]) -> str:
-    if isinstance(config.get("quantization_config"), dict):
+    if config.get("quantization_config") or config.get("compression_config"):
         return "the config says the weights are quantised; packed elements are no parameters"
     odd = [tensor for tensor in tensors if not tensor.dtype.startswith(_FLOATS) and len(tensor.shape) > 1]
     if odd:

@@ -65,6 +65,7 @@ def test_values_that_are_no_numbers(value: Any) -> None:
     [
         ("temperature", float("nan"), "a number of at least 0"),
         ("temperature", float("inf"), "a number of at least 0"),
+        ("temperature", 10**400, "a number of at least 0"),
         ("top_p", 2, "a number above 0 and at most 1"),
         ("top_p", 0, "a number above 0 and at most 1"),
         ("top_k", 7.5, "a whole number of at least 0"),

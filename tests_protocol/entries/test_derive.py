@@ -2,15 +2,16 @@
 
 import json
 import struct
+import uuid
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanolm.entries import derive, gguf, names, renderer, resolve, tokens
+from nanolm.entries import Entry, derive, gguf, names, renderer, resolve, tokens
 from nanolm.entries.artefacts import Folder
 from nanolm.errors import EntryError, NanoLMError, UsageError
 
@@ -263,7 +264,7 @@ def test_a_gguf_that_is_none(data: bytes, tmp_path: Path) -> None:
     _fails(tmp_path / "m.gguf", "is no readable GGUF file")
 
 
-@given(st.data())
+@given(data=st.data())
 def test_a_damaged_gguf_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
@@ -387,3 +388,58 @@ def test_odd_names_and_links_of_folders(model: Write, tmp_path: Path) -> None:
     straight, linked = (resolve(str(path), None) for path in (folder, tmp_path / "link"))
     assert straight.name == linked.name == "a-model"
     assert straight.digest == linked.digest
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+DECIDING = {
+    "config.json": (
+        *("max_position_embeddings", "text_config", "rope_scaling", "rope_parameters", "eos_token_id"),
+        *("tie_word_embeddings", "model_type", "quantization_config", "auto_map"),
+    ),
+    "generation_config.json": (
+        *("do_sample", "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "eos_token_id"),
+        *("typical_p", "num_beams", "bad_words_ids"),
+    ),
+    "tokenizer_config.json": ("chat_template",),
+    "model.safetensors.index.json": ("weight_map",),
+}
+
+
+@given(data=st.data())
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_values_in_a_models_files_give_an_entry_or_one_clear_line(
+    data: st.DataObject, model: Write
+) -> None:
+    """The tokenizer is read before: what transformers says to odd files is one line of its own."""
+    file = data.draw(st.sampled_from(sorted(DECIDING)))
+    values = data.draw(st.dictionaries(st.sampled_from(DECIDING[file]), JSON, min_size=1))
+    if file == "generation_config.json":
+        values = {"do_sample": True} | values
+    folder = model(f"m{uuid.uuid4().hex}", template=None if file == "tokenizer_config.json" else CHATML)
+    loaded = tokens.load(Folder(folder))
+    kept = json.loads((folder / file).read_text()) if (folder / file).exists() else {}
+    (folder / file).write_text(json.dumps(kept | values))
+    if file.endswith(".index.json"):
+        (folder / "model.safetensors").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokens, "load", lambda _: loaded)
+        found = _entry_or_line(folder)
+    if isinstance(found, str):
+        assert folder.name in found
+        assert "\n" not in found
+    else:
+        assert found.context > 0
+        assert found.stop_ids
+        assert 0 <= found.decoding.values.temperature < 1e9
+
+
+def _entry_or_line(folder: Path) -> Entry | str:
+    """Any other exception fails the test."""
+    try:
+        return resolve(str(folder), None)
+    except NanoLMError as error:
+        return str(error)
