@@ -50,6 +50,7 @@ def add(
             )
     for entry, path in zip(entries, paths, strict=True):
         entry_file.write(_file(entry), path, _DERIVED + (_HUB if _on_hub(entry) else _LOCAL))
+    entries = [_as_written(entry, edition) for entry in entries]
     for old, file in olds:
         new = next(entry for entry in entries if entry.mode == file.mode)
         _supersede(old, file, new.name)
@@ -75,6 +76,12 @@ def _file(entry: Entry) -> EntryFile:
         unofficial="" if from_hub else (file.unofficial or derive.UNOFFICIAL),
         unverified={"decoding": CARD_QUESTION} if from_hub else {},
     )
+
+
+def _as_written(entry: Entry, edition: Edition | None) -> Entry:
+    """The entry as its file has it, with the reasons that no file keeps."""
+    written = entry_file.to_entry(_file(entry), edition)
+    return msgspec.structs.replace(written, reasons=entry.reasons)
 
 
 def _old(name: str, edition: Edition | None, entries: list[Entry]) -> tuple[Path, EntryFile]:

@@ -179,6 +179,6 @@ def card_advice(readme: str) -> str:
     if found is None:
         return ""
     return (
-        f"README.md speaks of {found[0].strip()!r}: if its maker recommends values, they come first (§5); "
-        "write an entry with the quote (nanolm entry add)"
+        f"README.md speaks of {found[0].strip()!r}: if its maker recommends values, they come first (§5) and "
+        "belong into an entry file, with the quote (docs/entries.md)"
     )

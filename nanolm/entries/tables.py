@@ -9,7 +9,7 @@ from rich.text import Text
 
 from nanolm.editions.edition import Edition
 from nanolm.entries.decoding import FIELDS
-from nanolm.entries.entry import Entry
+from nanolm.entries.entry import Entry, Reasoning
 from nanolm.entries.inspect import Inspection
 from nanolm.entries.lock import Locked
 from nanolm.entries.summary import short
@@ -105,7 +105,13 @@ def print_entry(entry: Entry, console: Console | None = None) -> None:
 def _plain(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}={item}" for key, item in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, Reasoning):
+        return f"{value.opener} … {value.closer}" + (", opened by the template" * value.opened_by_template)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value or "")
 
 
 def _values(entry: Entry) -> str:
@@ -158,7 +164,7 @@ def print_lock(path: Path, locked: Locked, console: Console | None = None) -> No
     out = console or Console()
     table = _table("field", "outcome", "found", title=locked.file.name)
     for item in locked.findings:
-        found = item.why or _plain(item.model)
+        found = item.why or _plain(item.model) or "none"
         table.add_row(item.field, Text(item.outcome, style=_COLOURS[item.outcome]), Text(found))
     out.print(table)
     for warning in locked.file.warnings:

@@ -336,6 +336,8 @@ def test_the_lock_command_writes_the_file(repository: Any, tmp_path: Path) -> No
     done = CliRunner().invoke(command, arguments)
     assert done.exit_code == 0, done.output
     assert "nothing is open" in done.output
+    assert "(3,)" not in done.output
+    assert "note:" not in done.output, "the card was quoted: nothing is to be pointed out"
     written = entry_file.read(path)
     assert (written.revision, written.unverified) == (COMMIT, {})
     assert path.read_text(encoding="utf-8").startswith("# kept\n")
@@ -352,6 +354,9 @@ def test_an_old_entry_stays_and_says_what_supersedes_it(
     assert entry_file.read(old).superseded_by == "tiny"
     new = entry_file.read(tmp_path / "new" / "tiny.toml")
     assert (new.revision, list(new.unverified), new.unofficial) == (COMMIT, ["decoding"], "")
+    output = " ".join(done.output.split())
+    assert "not publishable: decoding is unverified: a person reads the card" in output
+    assert "no entry of the edition" not in output
     assert f"then nanolm entry lock {tmp_path / 'new' / 'tiny.toml'}" in done.output.replace("\n", "")
 
 
