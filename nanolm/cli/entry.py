@@ -94,20 +94,36 @@ def audit(reference: str, compare_bytes: bool, edition: str, as_json: bool) -> N
 
 @command.command()
 @click.argument("reference")
-@click.option("--to", "folder", type=click.Path(path_type=Path), default=".", help="Folder for the file.")
-@click.option("--supersedes", metavar="NAME", help="The entry of an older revision; it stays, marked.")
+@click.option(
+    *("--to", "-o", "folder"),
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    show_default="this folder",
+    help="Folder for the file.",
+)
+@click.option(
+    "--supersedes",
+    metavar="NAME",
+    multiple=True,
+    help="The entry of an older revision; it stays, marked. Twice for a hybrid.",
+)
 @_EDITION
-def add(reference: str, folder: Path, supersedes: str | None, edition: str) -> None:
-    """Write the entry file of a model, with all that can be derived.
+def add(reference: str, folder: Path, supersedes: tuple[str, ...], edition: str) -> None:
+    """Write the entry file of a model, with all that can be derived, and say why.
 
     REFERENCE is a model folder, a .gguf file, or hub/repo@revision. A hybrid model gives two files. What
     only a person can tell, whether the card recommends values, stays an open question in the file.
     """
     from nanolm.entries.add import add as write
+    from nanolm.entries.add import next_step, older
+    from nanolm.entries.tables import print_entry
 
-    for path in write(reference, _load(edition), folder, supersedes=supersedes):
-        click.echo(f"wrote {path}")
-    click.echo("next: read the model card, then run nanolm entry lock with the file")
+    chosen = _load(edition)
+    for path, entry in write(reference, chosen, folder, supersedes=supersedes):
+        print_entry(entry)
+        click.echo(f"wrote {path}\n{next_step(path, entry)}")
+        for name in older(entry, chosen):
+            click.echo(f"note: {name} is an older revision of it; --supersedes={name} marks it so")
 
 
 @command.command()

@@ -98,13 +98,13 @@ def of(entry: Entry) -> Artefacts:
 
 
 def text(source: Artefacts, name: str) -> str | None:
-    """A file as UTF-8 text, None when it is not there."""
+    """A file as UTF-8 text, None when it is not there; prose (`.md`) is read whatever its bytes."""
     if name not in source.names():
         return None
     if source.size(name) > _MOST_TEXT:
         raise EntryError(f"{name} of {source.where} holds {source.size(name):,} bytes; expected a small file")
     try:
-        return source.whole(name).decode("utf-8")
+        return source.whole(name).decode("utf-8", "replace" if name.endswith(".md") else "strict")
     except UnicodeDecodeError as error:
         raise EntryError(f"{name} of {source.where} is not UTF-8 text: {error}") from error
 
@@ -121,6 +121,17 @@ def table(source: Artefacts, name: str) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         raise EntryError(f"{name} of {source.where} holds a {type(value).__name__}; expected an object")
     return value
+
+
+def config(source: Artefacts) -> dict[str, Any]:
+    """`config.json`. Raises `EntryError` when it is not there: nothing can load the model without it."""
+    found = table(source, "config.json")
+    if found is None:
+        raise EntryError(
+            f"{source.where} holds no config.json; expected a whole transformers model folder (config.json, "
+            "safetensors, tokenizer)"
+        )
+    return found
 
 
 class TemplateText(msgspec.Struct, frozen=True):
@@ -140,10 +151,17 @@ def template_text(source: Artefacts) -> TemplateText:
     jinja = text(source, "chat_template.jinja")
     if jinja:
         return TemplateText(jinja, "chat_template.jinja")
+    others = []
     for file in (LEGACY_TEMPLATE, "tokenizer_config.json"):
-        found = _default((table(source, file) or {}).get("chat_template"))
-        if found:
-            return TemplateText(found, file)
+        named = _named((table(source, file) or {}).get("chat_template"))
+        if named.get("default"):
+            return TemplateText(named["default"], file)
+        others += [f"{name} ({file})" for name, found in named.items() if found]
+    if others:
+        raise EntryError(
+            f"{source.where} holds chat templates named {', '.join(others)}, but none named default; the "
+            "protocol takes the default one (§2)"
+        )
     raise EntryError(
         f"{source.where} holds no chat template (chat_template.jinja, {LEGACY_TEMPLATE}, or chat_template "
         "in tokenizer_config.json): a base model can't follow the protocol (§2); take the chat or "
@@ -151,13 +169,12 @@ def template_text(source: Artefacts) -> TemplateText:
     )
 
 
-def _default(value: Any) -> str | None:
+def _named(value: Any) -> dict[str, str]:
+    """Name to template: a single one is `default`, several stand in a list or a table."""
     if isinstance(value, str):
-        return value
+        return {"default": value}
     if isinstance(value, list):
-        named = {item.get("name"): item.get("template") for item in value if isinstance(item, dict)}
-        value = named
-    if isinstance(value, dict):
-        found = value.get("default")
-        return found if isinstance(found, str) else None
-    return None
+        value = {str(item.get("name")): item.get("template") for item in value if isinstance(item, dict)}
+    if not isinstance(value, dict):
+        return {}
+    return {str(name): found for name, found in value.items() if isinstance(found, str)}

@@ -4,21 +4,23 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from nanolm.editions.edition import Edition
-from nanolm.entries import artefacts, decoding, eligibility, gguf, stops, tokens
+from nanolm.entries import artefacts, decoding, eligibility, gguf, headers, stops, tokens
+from nanolm.entries import context as window
 from nanolm.entries import mode as modes_of
 from nanolm.entries.artefacts import Artefacts, Folder
 from nanolm.entries.entry import Entry, Mode
 from nanolm.entries.entry_file import complete
 from nanolm.entries.parameters import Audit, audit
 from nanolm.entries.renderer import gguf_template
-from nanolm.entries.template import ChatTemplate
+from nanolm.entries.template import CLOCK, ChatTemplate
 from nanolm.entries.weights import sha256
 from nanolm.errors import EntryError
 
 UNOFFICIAL = "an unofficial entry, derived from its own artefacts: it is no entry of the edition"
 
-_CONTEXT = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
 _DECIDES = (".json", ".jinja", ".model", ".txt", ".tiktoken")
 
 
@@ -38,30 +40,39 @@ def from_folder(path: Path, mode: Mode | None, edition: Edition | None) -> Entry
 
 
 def from_hub(repo: str, revision: str | None, mode: Mode | None, edition: Edition | None) -> Entry:
-    """The entry of a hub repository at a revision, pinned to its commit. Reads headers, no weights."""
+    """The entry of a hub repository at a revision, pinned to its commit.
+
+    Reads headers, no weights. Without network a revision in the hub client's cache does as well.
+    """
     from nanolm.entries import hub
 
-    return from_artefacts(hub.repository(repo, revision), repo.rpartition("/")[2], mode, edition)
+    source = hub.reached_or_cached(repo, revision)
+    entry = from_artefacts(source, repo.rpartition("/")[2], mode, edition)
+    if not isinstance(source, hub.Snapshot):
+        return entry
+    note = f"the hub was not reached: this is commit {source.revision} from the hub client's cache"
+    return msgspec.structs.replace(entry, warnings=(*entry.warnings, note))
 
 
 def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edition | None) -> Entry:
     """The entry of a folder or repository, named `name`, with `-think` or `-no-think` when hybrid."""
-    _refuse_adapter(source)
+    _refuse_parts(source)
+    headers.files(source)  # before the template: a folder without weights is no base model
     template_file = artefacts.template_text(source).file
     count = audit(source)
     if count.packed:
         raise EntryError(
             f"{source.where} can't be counted: {count.packed} (§2); take the unquantised weights"
         )
+    config = artefacts.config(source)
+    context, context_why = window.read(config, source.where)
+    settings, settings_why, advice = decoding.decide(source)
     tokenizer = tokens.load(source)
     template = tokens.template(source, tokenizer)
     modes, chosen = _mode(template, mode, source.where)
-    config = artefacts.table(source, "config.json") or {}
-    context, context_why = _context(config, source.where)
-    settings, settings_why, advice = decoding.decide(source)
     ends = _stops(source, config, tokenizer, template)
     bos = tokens.adds_bos(tokenizer) and not _begins_with_bos(tokenizer, template, modes.arguments(chosen))
-    local = isinstance(source, Folder)
+    local = source.revision is None
     entry = Entry(
         name=slug(name) + (f"-{chosen}" if modes.switch else ""),
         title=name,
@@ -80,7 +91,7 @@ def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edi
         end_markers=ends.markers,
         reasoning=modes_of.reasoning(template, modes, chosen),
         decoding=settings,
-        not_publishable_because=(UNOFFICIAL,),
+        not_publishable_because=_warnings(UNOFFICIAL, _over(count, edition)),
         reasons={
             "parameters": f"{count.tensors} tensors, {count.header_total:,} elements; {_left_out(count)}",
             "context": context_why,
@@ -90,7 +101,14 @@ def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edi
             "stop_ids": ends.why,
             "add_bos": _bos_why(bos, tokenizer),
         },
-        warnings=_warnings(*count.notes, *ends.warnings, advice, tokens.disagreement(tokenizer, source)),
+        warnings=_warnings(
+            *count.notes,
+            *ends.warnings,
+            *advice,
+            _clock(template),
+            _own_code(config),
+            tokens.disagreement(tokenizer, source),
+        ),
     )
     return complete(entry, edition)
 
@@ -163,7 +181,8 @@ def check_content(entry: Entry) -> None:
         )
 
 
-def _refuse_adapter(source: Artefacts) -> None:
+def _refuse_parts(source: Artefacts) -> None:
+    """Raise `EntryError` for what is no whole model: an empty folder, an adapter."""
     names = source.names()
     if not names:
         raise EntryError(f"{source.where} holds no files; expected a model folder")
@@ -188,16 +207,23 @@ def _mode_why(modes: modes_of.Modes, wanted: Mode | None) -> str:
     return f"{modes.kind}: {modes.why}; {how}, the other entry is #think or #no-think behind the reference"
 
 
-def _context(config: dict[str, Any], where: str) -> tuple[int, str]:
-    inner = config.get("text_config")
-    for table, prefix in ((config, ""), (inner if isinstance(inner, dict) else {}, "text_config.")):
-        for key in _CONTEXT:
-            value = table.get(key)
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-                return value, f"{prefix}{key} in config.json"
-    raise EntryError(
-        f"config.json of {where} names no context window; expected one of {', '.join(_CONTEXT)}, in tokens"
-    )
+def _clock(template: ChatTemplate) -> str:
+    if "strftime_now" not in template.source:
+        return ""
+    return f"the template asks for today's date; its clock stands at {CLOCK:%Y-%m-%d}, so prompts never drift"
+
+
+def _own_code(config: dict[str, Any]) -> str:
+    if not config.get("auto_map"):
+        return ""
+    return "config.json names code of the model's own (auto_map); it is never run, the engine uses its own"
+
+
+def _over(count: Audit, edition: Edition | None) -> str:
+    limit = edition.parameter_limit if edition else 600_000_000
+    if count.with_buffers <= limit or count.parameters > limit:  # `complete` says the latter
+        return ""
+    return f"{count.with_buffers:,} parameters with buffers, at most {limit:,} (protocol §2, ruling 68)"
 
 
 def _stops(source: Artefacts, config: dict[str, Any], tokenizer: Any, template: ChatTemplate) -> stops.Stops:

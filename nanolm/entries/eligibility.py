@@ -9,6 +9,7 @@ import msgspec
 from nanolm.entries import artefacts
 from nanolm.entries.artefacts import Artefacts
 from nanolm.entries.parameters import Audit
+from nanolm.entries.template import ChatTemplate
 from nanolm.errors import EntryError
 
 Outcome = Literal["holds", "look", "fails"]
@@ -24,6 +25,9 @@ _PERMIT = frozenset(
 
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"^(license|license_name)[ \t]*:[ \t]*(\S.*?)[ \t]*\r?$", re.MULTILINE)
+
+
+_BASE = re.compile(r"(^|[-_. ])(base|pre-?train(ed)?)($|[-_. ])", re.IGNORECASE)
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -91,8 +95,12 @@ def _licence(source: Artefacts) -> Rule:
 def _chat(source: Artefacts) -> Rule:
     try:
         found = artefacts.template_text(source)
+        ChatTemplate(found.text, {}, source.where)
     except EntryError as error:
         return Rule("chat template", "fails", str(error))
+    name = source.where.partition("@")[0].rstrip("/").rpartition("/")[2]
+    if _BASE.search(name):
+        return Rule("chat template", "look", f"in {found.file}, but {name} sounds like a base model")
     return Rule("chat template", "holds", f"in {found.file}")
 
 

@@ -153,9 +153,17 @@ def to_file(entry: Entry) -> EntryFile:
 
 
 def write(file: EntryFile, path: Path, comment: str = "") -> None:
-    """Write an entry file, with a comment of any lines on top."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(dumps(file, comment), encoding="utf-8")
+    """Write an entry file, with a comment of any lines on top; the old one stays until the new is whole.
+
+    Raises `EntryError` when the folder can't be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(dumps(file, comment), encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise EntryError(f"can't write {path}: {error.strerror or error}; choose another folder") from error
 
 
 def dumps(file: EntryFile, comment: str = "") -> str:

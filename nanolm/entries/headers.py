@@ -21,6 +21,8 @@ _BITS = {
 }
 _MOST_HEADER = 100_000_000
 """Bytes; the format's own limit."""
+_POINTER = b"version https://git-lfs.github.com/spec/"
+"""What stands in the place of a weight file in a clone without Git LFS."""
 _SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.safetensors")
 _INDEX = "model.safetensors.index.json"
 _OTHER_WEIGHTS = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".onnx", ".npz")
@@ -135,8 +137,8 @@ def _check_index(source: Artefacts, found: dict[str, Tensor]) -> None:
     absent = [name for name in _weight_map(source, index) if name not in found]
     if absent:
         raise EntryError(
-            f"{_INDEX} of {source.where} names {len(absent)} tensors that no shard stores, e.g. {absent[0]}; "
-            "get the model again"
+            f"{_INDEX} of {source.where} names {len(absent)} tensor(s) that no shard stores, e.g. "
+            f"{absent[0]}; get the model again"
         )
 
 
@@ -146,7 +148,10 @@ def header(source: Artefacts, file: str) -> list[Tensor]:
     where = f"{file} of {source.where}"
     if size < 8:
         raise EntryError(f"{where} holds {size} bytes, fewer than a safetensors header; get it again")
-    length = int.from_bytes(source.read(file, 0, 8), "little")
+    first = source.read(file, 0, 8)
+    if first == _POINTER[:8] and source.read(file, 0, len(_POINTER)) == _POINTER:
+        raise EntryError(f"{where} is a Git LFS pointer, not the weights; get them with `git lfs pull`")
+    length = int.from_bytes(first, "little")
     if length > size - 8:
         raise EntryError(
             f"{where} says its header holds {length:,} bytes, but the file holds {size:,}; it is cut off or "
@@ -166,7 +171,26 @@ def header(source: Artefacts, file: str) -> list[Tensor]:
     if end != size:
         what = "is cut off" if end > size else "holds more than its header names"
         raise EntryError(f"{where} {what}: {size:,} bytes, its header names {end:,}; get it again")
+    _check_places(where, tensors, start)
     return tensors
+
+
+def _check_places(where: str, tensors: list[Tensor], start: int) -> None:
+    """Every byte belongs to one tensor: the format allows no gap and no overlap.
+
+    Two tensors at exactly the same bytes share their storage (tied embeddings); that is read.
+    """
+    at, last = start, (-1, -1)
+    for tensor in sorted(tensors, key=lambda tensor: (tensor.start, tensor.end)):
+        if (tensor.start, tensor.end) == last:
+            continue
+        if tensor.start != at:
+            what = "overlaps the tensor before it" if tensor.start < at else "leaves bytes without a tensor"
+            raise EntryError(
+                f"{where} has a corrupt header: {tensor.name!r} at byte {tensor.start - start:,} {what}, "
+                f"which ends at {at - start:,}; get it again"
+            )
+        at, last = tensor.end, (tensor.start, tensor.end)
 
 
 def _tensor(where: str, file: str, name: str, value: Any, base: int) -> Tensor:

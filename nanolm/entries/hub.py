@@ -13,6 +13,19 @@ _SMALL = (".json", ".jinja", ".txt", ".model", ".tiktoken")
 _WEIGHTS = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 
 
+class Unreachable(EntryError):
+    """The hub did not answer; what the machine already has may do."""
+
+
+class Snapshot(Folder):
+    """A revision in the hub client's own cache: read like a folder, pinned like a repository."""
+
+    def __init__(self, path: Path, repo: str, commit: str) -> None:
+        super().__init__(path, f"{repo}@{commit}")
+        self.reference = repo
+        self.revision = commit
+
+
 def _endpoint() -> str | None:
     return os.environ.get("HF_ENDPOINT") or None
 
@@ -43,7 +56,7 @@ def _errors(repo: str, revision: str | None, what: str = "") -> Iterator[None]:
     except errors.HFValidationError as error:
         raise EntryError(f"{repo!r} is no repository name: {_line(error)}") from error
     except (errors.HTTPError, OSError) as error:  # type: ignore[attr-defined]
-        raise EntryError(
+        raise Unreachable(
             f"can't reach {what}: {type(error).__name__}: {_line(error)}; check the network, or give a "
             "model folder"
         ) from error
@@ -129,7 +142,21 @@ def repository(repo: str, revision: str | None) -> Repository:
     return Repository(repo, revision)
 
 
-def snapshot(repo: str, revision: str) -> Folder | None:
+def reached_or_cached(repo: str, revision: str | None) -> Repository | Snapshot:
+    """The repository on the hub; without network what the hub client's cache holds of it, weights included.
+
+    Raises `EntryError` when there is neither.
+    """
+    try:
+        return repository(repo, revision)
+    except Unreachable:
+        found = snapshot(repo, revision)
+        if found is None or not any(name.endswith(".safetensors") for name in found.names()):
+            raise
+        return found
+
+
+def snapshot(repo: str, revision: str | None) -> Snapshot | None:
     """The revision's folder in the hub client's own cache, when tokenizer and template are there.
 
     No network. Other tools may have fetched a part of the files only; then the hub is asked.
@@ -140,7 +167,7 @@ def snapshot(repo: str, revision: str) -> Folder | None:
         folder = Path(snapshot_download(repo, revision=revision, local_files_only=True))
     except Exception:  # not cached, or no revision of that name; the hub is asked next
         return None
-    found = Folder(folder, f"{repo}@{revision}")
+    found = Snapshot(folder, repo, folder.name)  # the cache names a snapshot's folder after its commit
     if not found.names() >= _NEEDED:
         return None
     try:

@@ -40,7 +40,7 @@ def source_of(target: str, edition: Edition) -> Artefacts:
         from nanolm.entries import hub
 
         repository, _, revision = target.partition("@")
-        return hub.repository(repository, revision or None)
+        return hub.reached_or_cached(repository, revision or None)
     entry = reference.resolve(target, edition)
     if entry.artefact != "transformers":
         raise EntryError(

@@ -14,7 +14,7 @@ from nanolm.entries import artefacts, decoding, derive
 from nanolm.entries.artefacts import Artefacts
 from nanolm.entries.entry import Entry
 from nanolm.entries.entry_file import EntryFile
-from nanolm.entries.parameters import audit
+from nanolm.entries.parameters import Audit, audit
 from nanolm.errors import EntryError
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -67,14 +67,17 @@ def lock(
     """
     derived = derive.from_artefacts(source, file.title, file.mode, edition)
     findings = [_compare(file, derived, field) for field in _COMPARED]
-    findings = [
-        _tied(item, source, compare_bytes) if item.field == "parameters" else item for item in findings
-    ]
+    count = audit(source, hashes=False, compare_bytes=compare_bytes or None)
+    findings = [_tied(item, count) if item.field == "parameters" else item for item in findings]
     findings += [_decoding(file, derived, source, card_read), _revision(file, source)]
     filled = {item.field: item.model for item in findings if item.outcome == "filled in"}
     still = {item.field: item.why for item in findings if item.outcome in ("differs", "open")}
+    settled = audit(source, hashes=False).notes if compare_bytes else ()
+    if "decoding" not in still:  # the card was read: nothing is to be pointed out there
+        settled = (*settled, decoding.card_advice(artefacts.text(source, "README.md") or ""))
+    warnings = dict.fromkeys([*count.notes, *(line for line in derived.warnings if line not in settled)])
     return Locked(
-        file=msgspec.structs.replace(file, **filled, unverified=still, warnings=derived.warnings),
+        file=msgspec.structs.replace(file, **filled, unverified=still, warnings=tuple(warnings)),
         findings=tuple(findings),
     )
 
@@ -103,8 +106,7 @@ def _same(field: str, ours: Any, theirs: Any) -> bool:
     return bool(ours == theirs)
 
 
-def _tied(found: Finding, source: Artefacts, compare_bytes: bool) -> Finding:
-    count = audit(source, hashes=False, compare_bytes=compare_bytes or None)
+def _tied(found: Finding, count: Audit) -> Finding:
     if count.tied != "bytes not compared":
         return found if count.parameters == found.model else msgspec.structs.replace(found, outcome="differs")
     why = "tied embeddings are stored twice and their bytes were not compared: add --compare-bytes"

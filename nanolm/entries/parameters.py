@@ -1,5 +1,6 @@
 """The weights audit: how many parameters a model has, counted from its tensors (protocol §2, ruling 68)."""
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -80,7 +81,7 @@ def audit(source: Artefacts, *, hashes: bool = True, compare_bytes: bool | None 
     folder these are always compared. `hashes` adds the SHA-256 of local files. Raises `EntryError`.
     """
     tensors = headers.read(source)
-    config = artefacts.table(source, "config.json") or {}
+    config = artefacts.config(source)
     local = isinstance(source, Folder)
     compare = local if compare_bytes is None else compare_bytes
     buffers = [LeftOut(tensor.name, tensor.elements, why) for tensor in tensors if (why := _buffer(tensor))]
@@ -183,6 +184,9 @@ def _config_ties(config: dict[str, Any]) -> tuple[bool | None, str]:
 
 
 def _class_default(model_type: Any) -> bool | None:
+    if not isinstance(model_type, str):
+        return None
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:
         from transformers import CONFIG_MAPPING
 
@@ -204,7 +208,7 @@ def _equal(source: Artefacts, one: Tensor, other: Tensor) -> bool:
 
 
 def _packed(config: dict[str, Any], tensors: Sequence[Tensor]) -> str:
-    if isinstance(config.get("quantization_config"), dict):
+    if config.get("quantization_config") or config.get("compression_config"):
         return "the config says the weights are quantised; packed elements are no parameters"
     odd = [tensor for tensor in tensors if not tensor.dtype.startswith(_FLOATS) and len(tensor.shape) > 1]
     if odd:

@@ -15,6 +15,7 @@ from nanolm.errors import EntryError, UsageError, unknown
 
 _EDITIONS = Path(__file__).resolve().parent.parent / "editions"
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?")
+_ADDRESS = re.compile(r"https?://[^/]+/([\w.-]+(?:/[\w.-]+)?)")
 _MODES: dict[str, Mode] = {"think": "think", "no-think": "no-think"}
 
 
@@ -34,7 +35,10 @@ def file_of(name: str, edition: Edition | None) -> Path:
     path = Path(name).expanduser()
     if found is None and path.suffix == ".toml" and path.is_file():
         return path
+    if found is None and path.exists():
+        raise UsageError(f"{name} is no entry file; expected an entry's name or its TOML (nanolm entry add)")
     if found is None:
+        check_path(name)
         raise unknown("entry", name, dict.fromkeys([*names(edition), *names(None)]))
     return found
 
@@ -108,10 +112,16 @@ def _named(target: str, mode: Mode | None, edition: Edition | None) -> Entry:
 
 
 def check_path(target: str) -> None:
-    """Raise `EntryError` when a reference has the form of a path and nothing is there."""
-    looks_like_a_path = target.startswith((".", "~", os.sep)) or target.count("/") > 1
+    """Raise when a reference has the form of a path and nothing is there (`EntryError`), or of a web
+    address, or of a repository whose revision was left empty (`UsageError`)."""
+    address = _ADDRESS.match(target)
+    if address is not None:
+        raise UsageError(f"{target} is an address; name the repository itself: {address[1]}")
+    if target.endswith("@"):
+        raise UsageError(f"{target!r} names no revision behind the @; expected a commit, tag or branch")
+    looks_like_a_path = target.startswith((".", "~", os.sep)) or target.partition("@")[0].count("/") > 1
     of_a_file = target.endswith((".gguf", ".toml"))
-    if (of_a_file or (looks_like_a_path and "@" not in target)) and not Path(target).expanduser().exists():
+    if (of_a_file or looks_like_a_path) and not Path(target).expanduser().exists():
         raise EntryError(f"there is no file or folder {target}; check the path")
 
 

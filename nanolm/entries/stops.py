@@ -37,6 +37,9 @@ def find(
     warnings = []
     known = set(added.values())
     for file, value in eos.items():
+        warnings += [
+            f"{file} names {odd!r} as end of sequence, which is no token id; left out" for odd in _odd(value)
+        ]
         for token in _ids(value):
             if text_of(token) is None or (known and token not in known):
                 warnings.append(
@@ -59,8 +62,19 @@ def find(
 
 
 def _ids(value: Any) -> list[int]:
-    values = value if isinstance(value, list) else [value]
-    return [item for item in values if isinstance(item, int) and not isinstance(item, bool) and item >= 0]
+    return [item for item in _listed(value) if _is_id(item)]
+
+
+def _odd(value: Any) -> list[Any]:
+    return [item for item in _listed(value) if not _is_id(item)]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _end_of_turn(after: str, added: Mapping[str, int]) -> tuple[int | None, str, str]:

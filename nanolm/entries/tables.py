@@ -9,10 +9,10 @@ from rich.text import Text
 
 from nanolm.editions.edition import Edition
 from nanolm.entries.decoding import FIELDS
-from nanolm.entries.entry import Entry
+from nanolm.entries.entry import Entry, Reasoning
 from nanolm.entries.inspect import Inspection
 from nanolm.entries.lock import Locked
-from nanolm.schema import Decoding
+from nanolm.entries.summary import short
 
 _COLOURS = {
     "holds": "green",
@@ -39,18 +39,6 @@ def _table(*columns: str, title: str = "") -> Table:
             column, justify="right" if right else "left", overflow="fold", no_wrap=right or column == "name"
         )
     return table
-
-
-def short(values: Decoding) -> str:
-    """Decoding in few words: `T 0.6, top-p 0.95, top-k 20`; what is off is left out."""
-    if values.greedy:
-        return "greedy"
-    parts = [f"T {values.temperature:g}"]
-    parts += [f"top-p {values.top_p:g}"] if values.top_p < 1 else []
-    parts += [f"top-k {values.top_k}"] if values.top_k else []
-    parts += [f"min-p {values.min_p:g}"] if values.min_p else []
-    parts += [f"rep. {values.repetition_penalty:g}"] if values.repetition_penalty != 1 else []
-    return ", ".join(parts)
 
 
 def state(entry: Entry) -> str:
@@ -117,7 +105,13 @@ def print_entry(entry: Entry, console: Console | None = None) -> None:
 def _plain(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}={item}" for key, item in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, Reasoning):
+        return f"{value.opener} … {value.closer}" + (", opened by the template" * value.opened_by_template)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value or "")
 
 
 def _values(entry: Entry) -> str:
@@ -170,7 +164,7 @@ def print_lock(path: Path, locked: Locked, console: Console | None = None) -> No
     out = console or Console()
     table = _table("field", "outcome", "found", title=locked.file.name)
     for item in locked.findings:
-        found = item.why or _plain(item.model)
+        found = item.why or _plain(item.model) or "none"
         table.add_row(item.field, Text(item.outcome, style=_COLOURS[item.outcome]), Text(found))
     out.print(table)
     for warning in locked.file.warnings:

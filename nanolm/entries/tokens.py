@@ -21,6 +21,8 @@ PROBE_TEXT = (
 )
 """Newlines, digits, leading spaces and non-Latin scripts: where rebuilt tokenizers have gone wrong."""
 
+_FILES = frozenset({"tokenizer.json", "vocab.json", "vocab.txt"})
+
 _BATCH = 4096
 """Prompts tokenised at once: bounds the memory for encodings."""
 
@@ -30,6 +32,8 @@ def load(source: Artefacts) -> Any:
 
     Raises `EntryError` when transformers is not installed or can't read the tokenizer.
     """
+    if not any(name in _FILES or name.endswith((".model", ".tiktoken")) for name in source.names()):
+        raise EntryError(f"{source.where} holds no tokenizer; expected tokenizer.json (or tokenizer.model)")
     return _load(str(source.small_files()), source.where)
 
 

@@ -9,12 +9,13 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nanolm import editions, entries
 from nanolm.engines import NAMES as ENGINES
 from nanolm.engines import Engine, open_engine
-from nanolm.entries import Entry
+from nanolm.entries import Entry, summary
 from nanolm.errors import NanoLMError, SourceError, UsageError, unknown
 from nanolm.plugin.checker import Checking, connect_checking, open_checking
 from nanolm.plugin.finish import Collected, Finish
@@ -76,7 +77,7 @@ class BenchmarkSession:
         self.suite = Suite(self.edition, limit)
         self.entry: Entry | None = None
         if option("entry"):
-            self.entry = entries.resolve(option("entry"), self.edition)
+            self.entry = self._resolve(option("entry"))
         reports = Path(option("reports_dir"))
         reports = reports if reports.is_absolute() else config.invocation_params.dir / reports
         name = self.entry.name if self.entry else "-"
@@ -101,6 +102,12 @@ class BenchmarkSession:
             self.finish = Finish(config, self.suite, self.entry, self.folder, self.collected)
             self._open_run()
 
+    def _resolve(self, reference: str) -> Entry:
+        """Workers take the controller's entry: a model's files are read and hashed once."""
+        if self.worker is not None and "nanolm_entry" in self.worker:
+            return msgspec.json.decode(self.worker["nanolm_entry"], type=Entry)
+        return entries.resolve(reference, self.edition)
+
     def _open_run(self) -> None:
         """The record is opened before anything else: a second run is refused at once."""
         assert self.entry is not None
@@ -122,6 +129,10 @@ class BenchmarkSession:
             replay_from=Path(replay) if replay else None,
             replicas=self.config.getoption("replicas"),
         )
+
+    def pytest_report_header(self) -> list[str]:
+        """What was derived for a model without an entry file."""
+        return summary.lines(self.entry) if self.entry is not None else []
 
     # collection
 
@@ -291,6 +302,8 @@ class BenchmarkSession:
         """Tell a worker its share and which run it belongs to."""
         node.workerinput["nanolm_share"] = self.shares.give(node.gateway.id)
         node.workerinput["nanolm_run"] = self.name
+        if self.entry is not None:
+            node.workerinput["nanolm_entry"] = msgspec.json.encode(self.entry)
         if self.checking.checker is None and self.run is not None:
             self.checking = open_checking(self.suite, self._code(self.edition.benchmarks))
         node.workerinput["nanolm_checking"] = self.checking.address

@@ -122,9 +122,27 @@ def test_add_writes_two_files_for_a_hybrid(model: Write, tmp_path: Path) -> None
 
     done = _run("add", str(model(template=HYBRID)), "--to", str(tmp_path / "to"))
     assert done.exit_code == 0, done.output
+    assert done.output.count("not publishable:") == 2
     names = sorted(path.name for path in (tmp_path / "to").iterdir())
     assert names == ["tiny-chat-no-think.toml", "tiny-chat-think.toml"]
-    assert "Read the model card" in (tmp_path / "to" / names[0]).read_text(encoding="utf-8")
+    assert "stays unofficial" in done.output
+
+
+def test_add_says_what_was_derived_and_what_comes_next(model: Write, tmp_path: Path) -> None:
+    done = _run("add", str(model()), "-o", str(tmp_path / "to"))
+    output = " ".join(done.output.split())
+    assert "non-reasoning: the template neither opens nor demands reasoning" in output
+    assert "generation_config.json does not enable sampling, so decoding is greedy" in output
+    path = tmp_path / "to" / "tiny-chat.toml"
+    assert f"wrote {path} next: run it with --entry={path}" in output
+    text = path.read_text(encoding="utf-8")
+    assert "[unverified]" not in text
+    assert "nanolm entry lock" not in text
+
+
+def test_lock_wants_an_entry_file(model: Write) -> None:
+    assert "is no entry file; expected an entry's name or its TOML" in str(_error("lock", str(model())))
+    assert "there is no file or folder ./nowhere" in str(_error("lock", "./nowhere"))
 
 
 def test_add_of_an_entry_that_is_there() -> None:

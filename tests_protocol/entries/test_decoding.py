@@ -35,7 +35,14 @@ def test_gemmas_temperature_is_the_librarys() -> None:
 
 
 @pytest.mark.parametrize(
-    "config", [{}, {"temperature": 0.6}, {"do_sample": False, "temperature": 0.6}, {"do_sample": "yes"}]
+    "config",
+    [
+        {},
+        {"temperature": 0.6},
+        {"do_sample": False, "temperature": 0.6},
+        {"do_sample": None},
+        {"do_sample": True, "temperature": 0},
+    ],
 )
 def test_what_does_not_sample_is_greedy(config: dict[str, Any]) -> None:
     assert _from(config) is None
@@ -51,6 +58,53 @@ def test_a_null_is_left_out() -> None:
 def test_values_that_are_no_numbers(value: Any) -> None:
     with pytest.raises(EntryError, match="expected a number of at least 0"):
         _from({"do_sample": True, "temperature": value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("temperature", float("nan"), "a number of at least 0"),
+        ("temperature", float("inf"), "a number of at least 0"),
+        ("temperature", 10**400, "a number of at least 0"),
+        ("top_p", 2, "a number above 0 and at most 1"),
+        ("top_p", 0, "a number above 0 and at most 1"),
+        ("top_k", 7.5, "a whole number of at least 0"),
+        ("top_k", -1, "a whole number of at least 0"),
+        ("min_p", 1.5, "a number from 0 to 1"),
+        ("repetition_penalty", 0, "a number above 0"),
+    ],
+)
+def test_values_out_of_range(field: str, value: float, expected: str) -> None:
+    with pytest.raises(EntryError, match=f"{field} is {value!r}; expected {expected}"):
+        _from({"do_sample": True, field: value})
+
+
+@pytest.mark.parametrize("value", ["true", 1, "yes"])
+def test_a_switch_that_is_neither_true_nor_false(value: Any) -> None:
+    with pytest.raises(EntryError, match=r"do_sample is .*; expected true or false"):
+        _from({"do_sample": value})
+
+
+def _decide(folder: Path, config: dict[str, Any]) -> tuple[EntryDecoding, str, tuple[str, ...]]:
+    (folder / "generation_config.json").write_text(json.dumps(config))
+    return decoding.decide(Folder(folder))
+
+
+def test_values_that_count_for_nothing_are_named(tmp_path: Path) -> None:
+    found, why, _ = _decide(tmp_path, {"temperature": 0.6, "top_p": 0.9})
+    assert found.values.greedy
+    assert "its temperature 0.6, top_p 0.9 would only count with do_sample: true, ruling 70" in why
+    _, why, _ = _decide(tmp_path, {"do_sample": True, "temperature": 0})
+    assert why == "generation_config.json sets temperature 0, so decoding is greedy"
+
+
+def test_settings_the_protocol_does_not_take_are_named(tmp_path: Path) -> None:
+    idle = {"typical_p": 1.0, "num_beams": 1, "no_repeat_ngram_size": 0, "penalty_alpha": None}
+    assert _decide(tmp_path, {"do_sample": True, **idle})[2] == ()
+    (warning,) = _decide(tmp_path, {"do_sample": True, "typical_p": 0.9, "num_beams": 4})[2]
+    assert warning == (
+        "generation_config.json also states typical_p 0.9, num_beams 4; the protocol does not take it (§5)"
+    )
 
 
 def _card(quote: str, **values: Any) -> EntryDecoding:
@@ -87,6 +141,40 @@ def test_a_code_block_that_is_never_closed() -> None:
     readme = "```\ntemperature=0.2"
     with pytest.raises(EntryError, match="only in a code block"):
         decoding.check_quote(readme, _card("temperature=0.2", temperature=0.2), "card")
+
+
+@pytest.mark.parametrize(
+    "readme",
+    [
+        "1. Use it:\n\n    ```python\n    Use temperature=0.3\n    ```\n",
+        "> ```\n> Use temperature=0.3\n> ```\n",
+        "Call it so:\n\n    Use temperature=0.3\n    generate()\n",
+        "Call it so:\n\n\tUse temperature=0.3\n",
+        "<pre><code>\nUse temperature=0.3\n</code></pre>",
+        "<!-- Use temperature=0.3 -->",
+        "---\nlicense: mit\nwidget: Use temperature=0.3\n---\n# M\n",
+    ],
+)
+def test_what_is_no_running_text(readme: str) -> None:
+    card = _card("Use temperature=0.3", temperature=0.3)
+    with pytest.raises(EntryError, match="only in a code block"):
+        decoding.check_quote(readme, card, "README.md")
+    decoding.check_quote(readme + "\n\nUse `temperature=0.3` for all tasks.", card, "README.md")
+
+
+@pytest.mark.parametrize(
+    "readme",
+    [
+        "- Chat:\n\n    Use temperature=0.3\n",
+        "A paragraph\n    Use temperature=0.3\n",
+        "| mode | settings |\n|---|---|\n| all | Use temperature=0.3 |\n",
+        "> Use **temperature=0.3**\n",
+        "---\nlicense: mit\n---\nUse [temperature=0.3](https://x.org/y)\n\n---\n",
+        "```\ncode\n```\nUse `temperature=0.3`\n~~~\nmore\n~~~\n",
+    ],
+)
+def test_what_is_running_text(readme: str) -> None:
+    decoding.check_quote(readme, _card("Use temperature=0.3", temperature=0.3), "README.md")
 
 
 def test_a_quote_that_is_not_there() -> None:
@@ -135,7 +223,7 @@ def test_the_parameter_and_decoding_cases(shared_cases: Path, tmp_path: Path) ->
     found, _, advice = decoding.decide(_folder(tmp_path, generation_config_json=config, README_md=example))
     expected = cases["other-019"]["expected"]["value"]
     assert {field: getattr(found.values, field) for field in expected} == expected
-    assert advice == ""
+    assert advice == ()
 
     config = cases["other-020"]["input"]["generation_config"]
     found, _, _ = decoding.decide(_folder(tmp_path, generation_config_json=config))

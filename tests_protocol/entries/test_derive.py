@@ -2,15 +2,16 @@
 
 import json
 import struct
+import uuid
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nanolm.entries import derive, gguf, names, renderer, resolve, tokens
+from nanolm.entries import Entry, derive, gguf, names, renderer, resolve, tokens
 from nanolm.entries.artefacts import Folder
 from nanolm.errors import EntryError, NanoLMError, UsageError
 
@@ -263,7 +264,7 @@ def test_a_gguf_that_is_none(data: bytes, tmp_path: Path) -> None:
     _fails(tmp_path / "m.gguf", "is no readable GGUF file")
 
 
-@given(st.data())
+@given(data=st.data())
 def test_a_damaged_gguf_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
@@ -308,3 +309,137 @@ def test_of_several_named_templates_the_default_one_is_official(model: Write) ->
     entry = resolve(str(folder), None)
     assert entry.reasons["template_sha256"] == "from tokenizer_config.json"
     assert renderer(entry).encode("Q").text.startswith("<|im_start|>user\nQ")
+
+
+def test_of_several_named_templates_one_must_be_the_default(model: Write) -> None:
+    named = [{"name": "chatty", "template": CHATML}, {"name": "tool_use", "template": "x"}]
+    folder = model(template=None, tokenizer={"chat_template": named})
+    _fails(folder, r"named chatty \(tokenizer_config\.json\), tool_use .*, but none named default")
+
+
+@pytest.mark.parametrize("value", ["8192", 0, -1, True, 1.5])
+def test_a_context_that_is_no_number_of_tokens(value: Any, model: Write) -> None:
+    folder = model(config={"max_position_embeddings": value})
+    _fails(folder, f"max_position_embeddings is {value!r}; expected a number of tokens above 0")
+
+
+def test_a_context_in_the_text_config(model: Write) -> None:
+    folder = model(config={"max_position_embeddings": None, "text_config": {"max_position_embeddings": 2048}})
+    entry = resolve(str(folder), None)
+    assert entry.context == 2048
+    assert entry.reasons["context"] == "text_config.max_position_embeddings in config.json"
+
+
+def test_a_rope_scaling_is_named_and_not_counted(model: Write) -> None:
+    scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}
+    entry = resolve(str(model(config={"rope_scaling": scaling})), None)
+    assert entry.context == 4096
+    assert entry.reasons["context"].endswith("taken as stated, its yarn rope scaling by 4 aside")
+
+
+def test_an_end_of_sequence_that_is_no_id_is_named(model: Write) -> None:
+    entry = resolve(str(model(generation={"eos_token_id": ["<|im_end|>", 1]})), None)
+    assert set(entry.stop_ids) == {1, 3}
+    (warning,) = entry.warnings
+    assert warning == (
+        "generation_config.json names '<|im_end|>' as end of sequence, which is no token id; left out"
+    )
+
+
+def test_a_template_with_a_clock_says_where_it_stands(model: Write) -> None:
+    folder = model(template="{{ strftime_now('%Y') }}" + CHATML)
+    entry = resolve(str(folder), None)
+    assert "its clock stands at 2026-01-01" in entry.warnings[0]
+    assert renderer(entry).encode("Q").text.startswith("2026<|im_start|>")
+
+
+def test_code_of_the_models_own_is_named_and_never_run(model: Write) -> None:
+    folder = model(config={"auto_map": {"AutoModelForCausalLM": "modeling_x.X"}})
+    (folder / "modeling_x.py").write_text("raise SystemExit('this must not run')")
+    assert "code of the model's own (auto_map)" in resolve(str(folder), None).warnings[0]
+
+
+def test_a_folder_of_gguf_files(tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    _fails(tmp_path, r"holds GGUF files only; give the \.gguf file itself")
+
+
+def test_a_folder_without_config_or_tokenizer(model: Write) -> None:
+    folder = model()
+    (folder / "tokenizer.json").unlink()
+    _fails(folder, r"holds no tokenizer; expected tokenizer\.json")
+    (folder / "config.json").unlink()
+    _fails(folder, r"holds no config\.json")
+
+
+def test_buffers_decide_about_the_limit(model: Write) -> None:
+    """Ruling 68: the tensors decide, buffers included."""
+    shapes = {"embed_tokens.weight": (599_999, 1000), "rotary_emb.inv_freq": (2_000,)}
+    entry = resolve(str(model(weights=shapes)), None)
+    assert entry.parameters == 599_999_000
+    assert entry.not_publishable_because[1].startswith(
+        "600,001,000 parameters with buffers, at most 600,000,000"
+    )
+
+
+def test_odd_names_and_links_of_folders(model: Write, tmp_path: Path) -> None:
+    folder = model("a model é 模型")
+    (tmp_path / "link").symlink_to(folder)
+    straight, linked = (resolve(str(path), None) for path in (folder, tmp_path / "link"))
+    assert straight.name == linked.name == "a-model"
+    assert straight.digest == linked.digest
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+DECIDING = {
+    "config.json": (
+        *("max_position_embeddings", "text_config", "rope_scaling", "rope_parameters", "eos_token_id"),
+        *("tie_word_embeddings", "model_type", "quantization_config", "auto_map"),
+    ),
+    "generation_config.json": (
+        *("do_sample", "temperature", "top_p", "top_k", "min_p", "repetition_penalty", "eos_token_id"),
+        *("typical_p", "num_beams", "bad_words_ids"),
+    ),
+    "tokenizer_config.json": ("chat_template",),
+    "model.safetensors.index.json": ("weight_map",),
+}
+
+
+@given(data=st.data())
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_values_in_a_models_files_give_an_entry_or_one_clear_line(
+    data: st.DataObject, model: Write
+) -> None:
+    """The tokenizer is read before: what transformers says to odd files is one line of its own."""
+    file = data.draw(st.sampled_from(sorted(DECIDING)))
+    values = data.draw(st.dictionaries(st.sampled_from(DECIDING[file]), JSON, min_size=1))
+    if file == "generation_config.json":
+        values = {"do_sample": True} | values
+    folder = model(f"m{uuid.uuid4().hex}", template=None if file == "tokenizer_config.json" else CHATML)
+    loaded = tokens.load(Folder(folder))
+    kept = json.loads((folder / file).read_text()) if (folder / file).exists() else {}
+    (folder / file).write_text(json.dumps(kept | values))
+    if file.endswith(".index.json"):
+        (folder / "model.safetensors").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokens, "load", lambda _: loaded)
+        found = _entry_or_line(folder)
+    if isinstance(found, str):
+        assert folder.name in found
+        assert "\n" not in found
+    else:
+        assert found.context > 0
+        assert found.stop_ids
+        assert 0 <= found.decoding.values.temperature < 1e9
+
+
+def _entry_or_line(folder: Path) -> Entry | str:
+    """Any other exception fails the test."""
+    try:
+        return resolve(str(folder), None)
+    except NanoLMError as error:
+        return str(error)

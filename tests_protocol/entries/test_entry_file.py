@@ -106,13 +106,24 @@ def test_a_file_that_points_at_a_folder_is_checked(model: Write, tmp_path: Path)
     from nanolm.entries.add import add
 
     folder = model()
-    (path,) = add(str(folder), None, tmp_path / "entries")
+    ((path, entry),) = add(str(folder), None, tmp_path / "entries")
+    assert entry.name == path.stem
     assert resolve(str(path), None).digest == resolve(str(folder), None).digest
     (folder / "config.json").write_text("{}")
     with pytest.raises(EntryError, match="a changed model is a new entry"):
         resolve(str(path), None)
     with pytest.raises(EntryError, match=r"a base model|names no context"):
         add(str(folder), None, tmp_path / "again")
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    file = entry_file.read(file_of("lfm2-350m", None))
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(EntryError, match=r"can't write .*taken/lfm2-350m\.toml: .*; choose another folder"):
+        entry_file.write(file, tmp_path / "taken" / "lfm2-350m.toml")
+    entry_file.write(file, tmp_path / "lfm2-350m.toml")
+    assert entry_file.read(tmp_path / "lfm2-350m.toml") == file
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lfm2-350m.toml", "taken"]
 
 
 def test_nothing_is_overwritten(model: Write, tmp_path: Path) -> None:

@@ -8,20 +8,22 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from nanolm.cli.entry import command
 from nanolm.entries import entry_file, hub, renderer, resolve
+from nanolm.entries.add import add, older
 from nanolm.entries.derive import from_artefacts
 from nanolm.entries.entry import EntryDecoding
 from nanolm.entries.entry_file import EntryFile
 from nanolm.entries.lock import lock
 from nanolm.entries.parameters import audit
-from nanolm.errors import EntryError
+from nanolm.errors import EntryError, UsageError
 from nanolm.schema import Decoding
 
-from .conftest import Write
+from .conftest import Write, write_weights
 
 COMMIT = "c0ffee00" * 5
 
@@ -32,6 +34,13 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     folder: Path
     weights_sent = 0
+    ranges = True
+    """Whether byte ranges are honoured."""
+    redirects = False
+    """Whether weights are sent from another host, as the hub's storage does."""
+    busy = False
+    tokens_at_storage: list[str]
+    tokens: list[str]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -48,7 +57,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, *, body: bool) -> None:
         path = self.path.partition("?")[0]
-        if path.startswith("/api/models/org/tiny"):
+        if self.server.busy:
+            self._send(429, b"{}", {})
+        elif match := re.fullmatch(r"/storage/(.+)", path):
+            self.server.tokens_at_storage.append(self.headers.get("authorization", ""))
+            self._file(self.server.folder / match[1], body)
+        elif self.server.redirects and path.endswith(".safetensors"):
+            self.server.tokens.append(self.headers.get("authorization", ""))
+            storage = f"http://localhost:{self.server.server_port}/storage/{path.rpartition('/')[2]}"
+            self._send(302, b"", {"Location": storage})
+        elif path.startswith("/api/models/org/tiny"):
             self._listing(path)
         elif match := re.fullmatch(rf"/org/tiny/resolve/{COMMIT}/(.+)", path):
             self._file(self.server.folder / match[1], body)
@@ -73,7 +91,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         data, status = file.read_bytes(), 200
         extra = {"ETag": f'"{file.name}"', "X-Repo-Commit": COMMIT}
-        if wanted := re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("range", "")):
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("range", ""))
+        if wanted and self.server.ranges:
             first, last = int(wanted[1]), int(wanted[2])
             extra["Content-Range"] = f"bytes {first}-{last}/{len(data)}"
             data, status = data[first : last + 1], 206
@@ -98,6 +117,7 @@ def server(model: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
     folder = model(readme=card, weights=weights)
     running = _Server(("127.0.0.1", 0), _Handler)
     running.folder = folder
+    running.tokens_at_storage, running.tokens = [], []
     thread = Thread(target=running.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{running.server_port}")
@@ -118,6 +138,49 @@ def test_the_audit_reads_headers_only(server: _Server) -> None:
 
 def test_tied_bytes_are_read_when_asked(server: _Server) -> None:
     assert audit(hub.repository("org/tiny", None), compare_bytes=True).tied == "bytes agree"
+
+
+def test_weights_that_another_host_stores_are_read_by_ranges_and_without_the_token(
+    server: _Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    server.redirects = True
+    assert audit(hub.repository("org/tiny", None)).parameters == 40_000
+    assert server.weights_sent < 1000
+    assert set(server.tokens) == {"Bearer hf_secret"}
+    assert server.tokens_at_storage
+    assert set(server.tokens_at_storage) == {""}
+
+
+def test_shards_are_found_by_their_index_and_read_by_ranges(server: _Server) -> None:
+    (server.folder / "model.safetensors").unlink()
+    places = {
+        "embed_tokens.weight": "a-00001-of-00002.safetensors",
+        "norm.weight": "a-00002-of-00002.safetensors",
+    }
+    shapes: dict[str, tuple[int, ...]] = {"embed_tokens.weight": (5000, 8), "norm.weight": (8,)}
+    for tensor, file in places.items():
+        write_weights(server.folder / file, {tensor: shapes[tensor]})
+    (server.folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+    found = audit(hub.repository("org/tiny", None))
+    assert (found.parameters, [file.name for file in found.files]) == (40_008, sorted(places.values()))
+    assert server.weights_sent < 1000
+    (server.folder / places["norm.weight"]).unlink()
+    with pytest.raises(EntryError, match=r"lacks 1 of its 2 shards: a-00002-of-00002\.safetensors"):
+        audit(hub.repository("org/tiny", None))
+
+
+def test_a_hub_that_ignores_ranges_never_sends_the_weights_whole(server: _Server) -> None:
+    server.ranges = False
+    with pytest.raises(EntryError, match=r"ignored a byte range of model\.safetensors"):
+        audit(hub.repository("org/tiny", None))
+
+
+def test_a_busy_hub(server: _Server) -> None:
+    server.busy = True
+    with pytest.raises(EntryError, match=r"can't reach the hub's org/tiny: .*429") as caught:
+        hub.repository("org/tiny", None)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_typo_in_the_name(server: _Server) -> None:
@@ -235,6 +298,23 @@ def test_a_cached_revision_needs_no_network(
     assert hub.snapshot("org/tiny", COMMIT) is None
 
 
+def test_without_network_the_cache_does(
+    server: _Server, repository: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    online = resolve("org/tiny@main", None)
+    cached = Path(repository.small_files())
+    assert cached.name == COMMIT
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(cached))
+    with pytest.raises(EntryError, match="can't reach the hub's org/tiny@main"):
+        resolve("org/tiny@main", None)  # the weights were never fetched
+    (cached / "model.safetensors").symlink_to(server.folder / "model.safetensors")
+    offline = resolve("org/tiny@main", None)
+    assert (offline.repo, offline.revision, offline.path) == ("org/tiny", COMMIT, "")
+    assert offline.digest == online.digest
+    assert f"the hub was not reached: this is commit {COMMIT}" in offline.warnings[-1]
+
+
 def test_greedy_stays_open_while_the_card_speaks_of_values(repository: Any) -> None:
     greedy = EntryDecoding(values=Decoding(), source="greedy")
     locked = lock(_file(repository, decoding=greedy), repository, None, compare_bytes=True)
@@ -244,8 +324,6 @@ def test_greedy_stays_open_while_the_card_speaks_of_values(repository: Any) -> N
 
 
 def test_a_quote_that_the_card_lacks_stays_open(repository: Any) -> None:
-    import msgspec
-
     wrong = msgspec.structs.replace(CARD, quote="We recommend temperature=0.3, min_p=0.15 and luck.")
     locked = lock(_file(repository, decoding=wrong), repository, None, compare_bytes=True)
     assert "not in README.md" in locked.file.unverified["decoding"]
@@ -258,6 +336,8 @@ def test_the_lock_command_writes_the_file(repository: Any, tmp_path: Path) -> No
     done = CliRunner().invoke(command, arguments)
     assert done.exit_code == 0, done.output
     assert "nothing is open" in done.output
+    assert "(3,)" not in done.output
+    assert "note:" not in done.output, "the card was quoted: nothing is to be pointed out"
     written = entry_file.read(path)
     assert (written.revision, written.unverified) == (COMMIT, {})
     assert path.read_text(encoding="utf-8").startswith("# kept\n")
@@ -274,3 +354,41 @@ def test_an_old_entry_stays_and_says_what_supersedes_it(
     assert entry_file.read(old).superseded_by == "tiny"
     new = entry_file.read(tmp_path / "new" / "tiny.toml")
     assert (new.revision, list(new.unverified), new.unofficial) == (COMMIT, ["decoding"], "")
+    output = " ".join(done.output.split())
+    assert "not publishable: decoding is unverified: a person reads the card" in output
+    assert "no entry of the edition" not in output
+    assert f"then nanolm entry lock {tmp_path / 'new' / 'tiny.toml'}" in done.output.replace("\n", "")
+
+
+def test_a_new_revision_of_the_same_name_gets_its_revision_behind_it(repository: Any, tmp_path: Path) -> None:
+    old = tmp_path / "tiny.toml"
+    entry_file.write(_file(repository, name="tiny", revision="a" * 40), old)
+    arguments = ["add", f"org/tiny@{COMMIT}", "-o", str(tmp_path), "--supersedes", str(old)]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 0, done.output
+    assert entry_file.read(old).superseded_by == "tiny-c0ffee0"
+    assert entry_file.read(tmp_path / "tiny-c0ffee0.toml").revision == COMMIT
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [({"mode": "think"}, "is a think entry, tiny has none"), ({}, "is this very revision")],
+)
+def test_what_can_not_be_superseded(
+    changes: dict[str, Any], match: str, repository: Any, tmp_path: Path
+) -> None:
+    old = tmp_path / "tiny-old.toml"
+    entry_file.write(_file(repository, name="tiny-old", **changes), old)
+    with pytest.raises(UsageError, match=match):
+        add(f"org/tiny@{COMMIT}", None, tmp_path / "new", supersedes=[str(old)])
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_older_revision_in_the_edition_is_pointed_out(repository: Any) -> None:
+    from nanolm import editions
+
+    edition = editions.load("nano-lm-v1")
+    entry = from_artefacts(repository, "tiny", None, edition)
+    assert older(entry, edition) == []
+    newer = msgspec.structs.replace(entry, repo="LiquidAI/LFM2-350M", revision="b" * 40)
+    assert older(newer, edition) == ["lfm2-350m"]

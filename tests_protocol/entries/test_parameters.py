@@ -444,7 +444,7 @@ def test_an_index_that_names_what_no_shard_stores(tmp_path: Path) -> None:
     write_weights(tmp_path / "a.safetensors", {"embed": EMBED})
     index = {"weight_map": {"embed": "a.safetensors", "w": "a.safetensors"}}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
-    _fails(tmp_path, "names 1 tensors that no shard stores, e.g. w")
+    _fails(tmp_path, r"names 1 tensor\(s\) that no shard stores, e\.g\. w")
 
 
 def test_only_bin_files(tmp_path: Path) -> None:
@@ -484,6 +484,78 @@ def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
     with file.open("r+b") as handle:
         handle.truncate(file.stat().st_size - 10)
     _fails(tmp_path, "is cut off")
+
+
+@pytest.mark.parametrize(
+    ("places", "match"),
+    [
+        ({"a": (0, 16), "b": (8, 24)}, "'b' at byte 8 overlaps the tensor before it, which ends at 16"),
+        ({"a": (0, 16), "b": (20, 36)}, "'b' at byte 20 leaves bytes without a tensor"),
+        ({"a": (4, 20), "b": (20, 36)}, "'a' at byte 4 leaves bytes without a tensor"),
+    ],
+)
+def test_tensors_that_overlap_or_leave_a_gap(
+    places: dict[str, tuple[int, int]], match: str, tmp_path: Path
+) -> None:
+    table = {name: {"dtype": "F32", "shape": [4], "data_offsets": place} for name, place in places.items()}
+    text = json.dumps(table).encode()
+    end = max(last for _, last in places.values())
+    (tmp_path / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + bytes(end))
+    _fails(tmp_path, match)
+
+
+def test_a_name_that_stands_twice_in_a_header(tmp_path: Path) -> None:
+    """JSON keeps the last of two; the bytes of the first are then nobody's."""
+    inner = '"a": {"dtype": "F32", "shape": [4], "data_offsets": [%d, %d]}'
+    text = ("{" + inner % (0, 16) + ", " + inner % (16, 32) + "}").encode()
+    (tmp_path / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + bytes(32))
+    _fails(tmp_path, "leaves bytes without a tensor")
+
+
+def test_a_git_lfs_pointer(tmp_path: Path) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 269060552\n"
+    (tmp_path / "model.safetensors").write_text(pointer)
+    _fails(tmp_path, "is a Git LFS pointer, not the weights; get them with `git lfs pull`")
+
+
+def test_a_tensor_in_two_shards(tmp_path: Path) -> None:
+    for part in (1, 2):
+        write_weights(tmp_path / f"model-0000{part}-of-00002.safetensors", {"embed": EMBED})
+    _fails(tmp_path, r"stores embed twice, in model-00001-of-00002\.safetensors and model-00002-of-00002")
+
+
+def test_a_folder_without_config(tmp_path: Path) -> None:
+    write_weights(tmp_path / "model.safetensors", {"embed": EMBED})
+    _fails(tmp_path, r"holds no config\.json; expected a whole transformers model folder")
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [("Tiny-0.1B-Base", "look"), ("tiny-pretrained", "look"), ("ERNIE-4.5-0.3B-PT", "holds")],
+)
+def test_a_template_in_a_model_that_calls_itself_a_base_model(name: str, outcome: str, model: Write) -> None:
+    from nanolm.entries import eligibility
+
+    source = Folder(model(name))
+    rules = {rule.name: rule for rule in eligibility.check(source, audit(source), 600_000_000).rules}
+    assert rules["chat template"].outcome == outcome
+
+
+def test_a_template_that_does_not_parse_is_not_eligible(model: Write) -> None:
+    from nanolm.entries import eligibility
+
+    source = Folder(model(template="{{ messages | frobnicate }}"))
+    found = eligibility.check(source, audit(source), 600_000_000)
+    assert found.verdict == "not eligible"
+    assert "No filter named 'frobnicate'" in found.line
+
+
+def test_a_card_that_is_no_utf8_is_read(model: Write) -> None:
+    from nanolm.entries import eligibility
+
+    folder = model()
+    (folder / "README.md").write_bytes(b"---\nlicense: mit\n---\nna\xefve\n")
+    assert eligibility.licence(Folder(folder)) == "mit"
 
 
 def test_quantised_weights_are_not_counted_as_parameters(tmp_path: Path) -> None:

@@ -87,3 +87,18 @@ def test_seeds_fill_31_bits_and_differ() -> None:
     seeds = {seed("b", str(item), sample) for item in range(500) for sample in range(4)}
     assert len(seeds) == 2000
     assert 0 <= min(seeds) < max(seeds) < 2**31
+
+
+def test_an_address_is_no_reference_and_names_the_one_that_is() -> None:
+    with pytest.raises(UsageError, match=r"is an address; name the repository itself: Qwen/Qwen3-0\.6B$"):
+        resolve("https://huggingface.co/Qwen/Qwen3-0.6B/tree/main", None)
+
+
+def test_a_revision_that_was_left_empty() -> None:
+    with pytest.raises(UsageError, match="names no revision behind the @"):
+        resolve("org/name@", None)
+
+
+def test_an_absolute_path_with_an_at_sign() -> None:
+    with pytest.raises(EntryError, match="there is no file or folder /nowhere/model@x"):
+        resolve("/nowhere/model@x", None)

@@ -1,6 +1,8 @@
 """Chat templates: renderings, modes and reasoning, with templates written here."""
 
 import json
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -206,11 +208,37 @@ def test_a_template_that_refuses_is_one_clear_line() -> None:
         "{% for x in messages %}",
         "{{ undefined_function() }}",
         "{{ 1 / 0 }}",
+        "{{ 'x' * 10**12 }}",
+        "{{ 10**12 * [1] }}",
+        "{{ (9**9) ** (9**9) }}",
     ],
 )
 def test_hostile_or_broken_templates_are_entry_errors(source: str) -> None:
     with pytest.raises(EntryError):
         _template(source + "{{ messages[0].content }}").user("x")
+
+
+def test_what_a_template_may_still_multiply() -> None:
+    assert (
+        _template("{{ 2**10 }} {{ 3 * 'ab' }} {{ 1.5 * 2 }} {{ [0] * 2 }}").user("x")
+        == "1024 ababab 3.0 [0, 0]"
+    )
+
+
+def test_a_template_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nanolm.entries.template._PATIENCE", 0.2)
+    loop = "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}"
+    before = signal.getsignal(signal.SIGPROF)
+    with pytest.raises(EntryError, match=r"did not end within 0\.2 s of processor time"):
+        _template(loop).user("x")
+    assert signal.getsignal(signal.SIGPROF) == before
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert _template("{{ messages[0].content }}").user("x") == "x"
+
+
+def test_a_template_outside_the_main_thread_renders_too() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(_template("{{ messages[0].content }}").user, "x").result() == "x"
 
 
 def test_a_template_that_drops_the_message() -> None:
