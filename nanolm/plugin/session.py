@@ -22,8 +22,8 @@ from nanolm.plugin.judging import Desk, ItemResult
 from nanolm.plugin.protocol import STATUS, Runner
 from nanolm.records import Record
 from nanolm.reports.progress import Progress
-from nanolm.run import RECORD_MODES, Followed, Run, Suite, state
-from nanolm.sources.cache import cache_folder
+from nanolm.run import RECORD_MODES, Followed, Run, Selection, Suite, state
+from nanolm.verdicts import cache as caches
 from nanolm.verdicts.judge import Judge
 
 Ref = tuple[str, str]
@@ -190,6 +190,8 @@ class BenchmarkSession:
             self.progress = Progress(self.config, self.run)
             if not self.controller:
                 self.checking = open_checking(self.suite, self._code(selection))
+            self._say_whether_code_runs(selection)
+            if not self.controller:
                 self._open_desk(self.run)
                 assert self.desk is not None
                 self.desk.expect(refs)
@@ -206,11 +208,20 @@ class BenchmarkSession:
     def _follow(self, refs: list[Ref]) -> None:
         """A worker: read the record along."""
         assert self.worker is not None
-        self.checking = connect_checking(self.worker["nanolm_checking"])
+        self.checking = connect_checking(self.worker["nanolm_checking"], self.worker["nanolm_no_checking"])
         followed = self._followed = Followed(self.folder, self.name, self._news)
         self._open_desk(followed)
         assert self.desk is not None
         self.desk.expect(refs)
+
+    def _say_whether_code_runs(self, selection: Selection) -> None:
+        """Where programs are asked for and can't be run, says so before hours of generation."""
+        if not self._code(selection):
+            self.checking.why_not = ""
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if self.checking.why_not and terminal is not None:
+            terminal.ensure_newline()
+            terminal.write_line(f"Code is not run: {self.checking.why_not}", yellow=True)
 
     def _code(self, slugs: Iterable[str]) -> list[str]:
         return [slug for slug in slugs if self.edition.benchmarks[slug].answer_type == "code"]
@@ -228,7 +239,8 @@ class BenchmarkSession:
             strict=False,
             workers=workers,
             checker=self.checking.checker,
-            cache=cache_folder() / "verdicts",
+            why_no_checker=self.checking.why_not,
+            cache=caches.place(),
         )
         self.desk = Desk(self.suite, self.entry, outputs, self._judge, self.folder)
 
@@ -283,9 +295,10 @@ class BenchmarkSession:
         """Tell a worker its share and which run it belongs to."""
         node.workerinput["nanolm_share"] = self.shares.give(node.gateway.id)
         node.workerinput["nanolm_run"] = self.name
-        if self.checking.checker is None and self.run is not None:
+        if self.run is not None and self.checking.checker is None and not self.checking.why_not:
             self.checking = open_checking(self.suite, self._code(self.edition.benchmarks))
         node.workerinput["nanolm_checking"] = self.checking.address
+        node.workerinput["nanolm_no_checking"] = self.checking.why_not
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
