@@ -65,7 +65,9 @@ def _one(edition: Any, name: str, reports: Path) -> Any:
             why_no_checker=checking.why_not,
             cache=caches.place(),
         ) as judge:
-            found = rescore.rescore_entry(edition, who, judge, record, target, progress=_progress(name))
+            found = rescore.rescore_entry(
+                edition, who, judge, record, target, code_marks=checking.marks, progress=_progress(name)
+            )
     finally:
         checking.close()
     if sys.stderr.isatty():
