@@ -33,18 +33,18 @@ REMEDY_INSTALL = (
 )
 REMEDIES = (
     (
-        ("setting up uid map", "loopback: Failed RTM_NEWADDR", "AppArmor"),
+        r"setting up uid map|loopback: Failed RTM_NEWADDR|AppArmor",
         "Ubuntu 24.04 and newer forbid user namespaces to programs without an AppArmor profile: add one for "
         "bwrap (docs/code-execution.md), or sysctl kernel.apparmor_restrict_unprivileged_userns=0",
     ),
     (
-        ("No permissions to create", "Creating new namespace failed", "clone: Operation not permitted"),
+        r"No permissions to create|Creating new namespace failed|clone: Operation not permitted",
         "user namespaces are forbidden here. In Docker: --security-opt seccomp=unconfined, or use podman. On "
         "Debian: sysctl kernel.unprivileged_userns_clone=1. On Ubuntu 24.04 and newer: an AppArmor profile "
         "for bwrap (docs/code-execution.md)",
     ),
     (
-        ("Can't mount proc", "pivot_root", "Failed to make / slave", "mount"),
+        r"(mount|pivot_root|make / slave).*(Operation not permitted|Permission denied)",
         "mounts are forbidden here. In Docker: --security-opt seccomp=unconfined --security-opt "
         "apparmor=unconfined, or use podman",
     ),
@@ -205,7 +205,7 @@ def explain(message: str) -> SandboxError:
     """What bubblewrap said, with the remedy for it."""
     said = " ".join(message.split())[-400:] or "it said nothing"
     for signs, remedy in REMEDIES:
-        if any(sign in message for sign in signs):
+        if re.search(signs, message):
             return SandboxError(f"no working sandbox, so no program is run: {said}. Remedy: {remedy}")
     return SandboxError(
         f"no working sandbox, so no program is run: {said}. "

@@ -51,6 +51,8 @@ def test_another_system(monkeypatch: pytest.MonkeyPatch) -> None:
         ("bwrap: Creating new namespace failed: Operation not permitted", "seccomp=unconfined"),
         ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "AppArmor profile"),
         ("bwrap: pivot_root: Operation not permitted", "podman"),
+        ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "podman"),
+        ("bwrap: Can't bind mount /x on /newroot/x: No such file or directory", "docs/code-execution.md"),
         ("bwrap: something nobody has seen", "docs/code-execution.md"),
     ],
 )
