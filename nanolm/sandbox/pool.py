@@ -23,11 +23,10 @@ from nanolm.errors import SandboxError, unknown
 from nanolm.sandbox import truth
 from nanolm.sandbox.datasets import Dataset
 from nanolm.sandbox.probe import probe
-from nanolm.sandbox.program import Program, ProgramResult, Run, result
+from nanolm.sandbox.program import SLOW_SECONDS, Program, ProgramResult, Run, result
 from nanolm.sandbox.truth import Prepared, Progress, require_task
 from nanolm.sandbox.worker import Worker
 
-RETRY_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0
 """How long programs of a data set wait while all workers are busy with others."""
 
@@ -73,6 +72,8 @@ class Evaluators:
         self._running = 0
         self._exclusive = False
         self._closed = False
+        self.starved = 0
+        """Programs that did not pass while the machine was too busy to say that they would not have."""
         self.workers = [Worker(n) for n in range(workers or len(os.sched_getaffinity(0)))]
         self._serving: dict[int, str] = {}
         self._threads: list[threading.Thread] = []
@@ -206,7 +207,7 @@ class Evaluators:
                     self._release(alone)
                     job.future.set_exception(error)
                     continue
-                again = job.first is None and not outcome.passed and outcome.seconds >= RETRY_SECONDS
+                again = job.first is None and not outcome.passed and outcome.seconds >= SLOW_SECONDS
                 self._release(alone)
                 if again and not self._closed:
                     job.first = outcome
@@ -214,6 +215,8 @@ class Evaluators:
                         self._alone.append(job)
                         self._change.notify_all()
                 elif not self._closed:
+                    with self._change:
+                        self.starved += outcome.starved
                     job.future.set_result(result(outcome, job.first))
         finally:
             worker.stop()

@@ -59,7 +59,7 @@ class Worker:
         if answer["last"]:
             self.stop()
             self.restarts += 1
-        return msgspec.structs.replace(read(answer), cpu=round(cpu, 4))
+        return msgspec.structs.replace(read(answer), cpu=round(cpu, 4), preemptions=answer["preempted"])
 
     def stop(self) -> str:
         """End the sandbox and all in it; returns the end of what it wrote to standard error."""

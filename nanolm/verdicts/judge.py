@@ -37,6 +37,8 @@ class Checked(Protocol):
     def seconds(self) -> float: ...
     @property
     def detail(self) -> str: ...
+    @property
+    def starved(self) -> bool: ...
 
 
 class Checker(Protocol):
@@ -333,9 +335,10 @@ def _math_text(found: Equality) -> tuple[str, bool]:
 
 
 def _code_text(found: Checked) -> tuple[str, bool]:
-    """What is kept of an evaluator's word; an `error` is asked anew the next time."""
+    """What is kept of an evaluator's word. Asked anew the next time: an `error`, and a program that a busy
+    machine may have failed."""
     status = "pass" if found.passed else found.status
-    return f"{status} {found.detail}", status != "error"
+    return f"{status} {found.detail}", status != "error" and not found.starved
 
 
 def _is_done(found: "Verdict | Future[Verdict]") -> bool:

@@ -1,4 +1,4 @@
-"""A pytest run and `nanolm evaluators check` with programs under way: one pool, and no end leaves a process."""
+"""Runs and `nanolm evaluators check` with programs under way: one pool, and no end leaves a process."""
 
 import json
 import os

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from nanolm.errors import SandboxError, UsageError
-from nanolm.sandbox import Evaluators, Program, connect, dataset, pool, share
-from nanolm.sandbox.program import Run
+from nanolm.sandbox import Evaluators, Program, connect, dataset, pool, references, share
+from nanolm.sandbox.program import Run, Status
 
 
 class StandIn:
-    """Runs "programs" that are words: `pass`, `fail`, `slow-fail`, `slow-then-pass`."""
+    """Runs "programs" that are words: `pass`, `fail`, `slow-fail`, `slow-then-pass`, `slow-starved`."""
 
     seen: list[tuple[str, str, int]]
     running = 0
@@ -36,7 +36,10 @@ class StandIn:
         if program == "explode":
             raise SandboxError("no sandbox any more")
         passed = program == "pass" or (program.startswith("slow-then-pass") and times > 1)
-        return Run(base="pass" if passed else "fail", plus=None, seconds=2.0 if "slow" in program else 0.1)
+        seconds = 2.0 if "slow" in program else 0.1
+        cpu, preemptions = (0.4, 200) if "starved" in program else (seconds, 3)
+        base: Status = "pass" if passed else "fail"
+        return Run(base=base, plus=None, seconds=seconds, cpu=cpu, preemptions=preemptions)
 
     def stop(self) -> str:
         return ""
@@ -50,6 +53,8 @@ class Located:
 
     def __init__(self, name: str) -> None:
         self.dataset = dataset(name, Path())
+
+    folder = Path("nowhere")
 
     def ready(self) -> bool:
         return True
@@ -146,6 +151,18 @@ def test_several_threads_and_data_sets(evaluators: Evaluators) -> None:
     for thread in threads:
         thread.join(20)
     assert found == [True] * 60
+
+
+def test_what_a_busy_machine_may_have_failed_is_counted_and_marked(evaluators: Evaluators) -> None:
+    found = evaluators.check("mbpp-plus", "Mbpp/2", "slow-starved")
+    assert (found.passed, found.starved, found.retried) == (False, True, True)
+    assert found.detail == "fail in 2.00 s with 0.40 s of processor time, alone; at first " + (
+        "fail in 2.00 s with 0.40 s of processor time"
+    )
+    assert not evaluators.check("mbpp-plus", "Mbpp/2", "slow-fail").starved
+    assert not evaluators.check("mbpp-plus", "Mbpp/2", "fail").starved
+    assert evaluators.starved == 1
+    assert references.marks(evaluators)[0].startswith("1 programs that did not pass were short of processor")
 
 
 def test_unknown_names(evaluators: Evaluators) -> None:

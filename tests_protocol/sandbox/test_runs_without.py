@@ -23,8 +23,25 @@ OPEN = (
 )
 
 
+RUN = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--entry=oracle", "tests_benchmarks"]
+
+
+def started(folder: Path, path: str, *arguments: str) -> tuple[int, str]:
+    """A run of the mini edition's oracle with no evaluators, and this search path."""
+    own = {"PATH": path, "NANOLM_CACHE": str(folder / "cache"), "COLUMNS": "200", "PYTEST_ADDOPTS": ""}
+    done = subprocess.run(
+        [*RUN, f"--reports-dir={folder}", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=os.environ | own,
+    )
+    return done.returncode, done.stdout
+
+
 def run(folder: Path, bwrap: str, *arguments: str) -> tuple[int, str]:
-    """A run of the mini edition's oracle with this script as bubblewrap (empty: none), no evaluators."""
+    """The same with this script as bubblewrap; an empty one means none."""
     programs = folder / "bin"
     programs.mkdir()
     for name in ("env", "sh", "echo"):
@@ -33,17 +50,7 @@ def run(folder: Path, bwrap: str, *arguments: str) -> tuple[int, str]:
         script = programs / "bwrap"
         script.write_text(f"#!/bin/sh\n{bwrap}\n")
         script.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--entry=oracle", "tests_benchmarks"]
-        + [f"--reports-dir={folder}", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env=os.environ
-        | {"PATH": str(programs), "NANOLM_CACHE": str(folder / "cache"), "COLUMNS": "200", "PYTEST_ADDOPTS": ""},
-    )
-    return done.returncode, done.stdout
+    return started(folder, str(programs), *arguments)
 
 
 @pytest.mark.parametrize(
@@ -99,16 +106,7 @@ def test_evaluators_that_are_not_installed(tmp_path: Path) -> None:
         probe.probe()
     except SandboxError as error:
         pytest.skip(str(error))
-    (tmp_path / "bin").mkdir()
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--entry=oracle", "tests_benchmarks"]
-        + [f"--reports-dir={tmp_path}", "-k", "coding"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env=os.environ | {"NANOLM_CACHE": str(tmp_path / "cache"), "COLUMNS": "200", "PYTEST_ADDOPTS": ""},
-    )
-    assert done.returncode == 1
-    assert "Code is not run: evalplus 0.3.1 is not installed in" in done.stdout
-    assert "run: nanolm evaluators install" in done.stdout
+    status, out = started(tmp_path, os.environ["PATH"], "-k", "coding")
+    assert status == 1
+    assert "Code is not run: evalplus 0.3.1 is not installed in" in out
+    assert "run: nanolm evaluators install" in out

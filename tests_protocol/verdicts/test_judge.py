@@ -48,6 +48,7 @@ class Checked:
 
     def __init__(self, status: str) -> None:
         self.passed, self.status, self.seconds, self.detail = status == "pass", status, 0.1, f"base {status}"
+        self.starved = False
 
 
 class Checker:
@@ -58,6 +59,7 @@ class Checker:
         self.let = threading.Event()
         self.let.set()
         self.data = "sum-1"
+        self.busy = False
         self.fails = ""
         """Where the sandbox fails: `cache_key`, `submit`, `answer`."""
 
@@ -74,7 +76,9 @@ class Checker:
             elif "sandbox dies" in program:
                 future.set_exception(RuntimeError("no sandbox"))
             else:
-                future.set_result(Checked(program.split("# ")[1]))
+                found = Checked(program.split("# ")[1])
+                found.starved = self.busy
+                future.set_result(found)
 
         threading.Thread(target=answer).start()
         return future
@@ -226,6 +230,21 @@ def test_an_evaluators_status_becomes_a_reason(status: str, reason: str | None) 
             verdict = judge.verdict(one, output(f"```\nf = 1 # {status}\n```"))
             assert (verdict.reason, verdict.detail) == (reason, f"base {status}")
     assert len(checker.asked) == (2 if status == "error" else 1)  # an error is asked anew
+
+
+def test_what_a_busy_machine_may_have_failed_is_asked_anew(tmp_path: Path) -> None:
+    one = item("code", None, function="f", dataset="d", task="t")
+    checker = Checker()
+    checker.busy = True
+    for asked in (1, 2):
+        with Judge(checker=checker, cache=tmp_path) as judge:
+            assert judge.verdict(one, output("```\nf = 1 # timeout\n```")).reason == "wrong"
+        assert len(checker.asked) == asked
+    checker.busy = False
+    for _ in range(2):
+        with Judge(checker=checker, cache=tmp_path) as judge:
+            judge.verdict(one, output("```\nf = 1 # timeout\n```"))
+    assert len(checker.asked) == 3
 
 
 def test_without_evaluators_code_is_not_measured() -> None:
