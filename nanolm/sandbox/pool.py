@@ -2,7 +2,8 @@
 
 Every worker is a thread with one sandbox, which holds one data set's zygote. A program that did not
 pass and took a second or more is run once more with nothing else running in the pool, because only
-then could a neighbour have cost it its time limit (an input's limit is at least one second).
+then could a neighbour have cost it its time limit (an input's limit is at least one second). So is one
+that ended without the evaluator's verdict: it may not have been the program that brought the sandbox down.
 """
 
 import hashlib
@@ -29,6 +30,9 @@ from nanolm.sandbox.worker import Worker
 
 PATIENCE_SECONDS = 20.0
 """How long programs of a data set wait while all workers are busy with others."""
+
+FAILURES = 3
+"""Sandboxes in a row that can't be started; then no other is tried, which may take minutes each."""
 
 
 _Finished = tuple[Hashable, "Future[ProgramResult]"]
@@ -72,6 +76,8 @@ class Evaluators:
         self._running = 0
         self._exclusive = False
         self._closed = False
+        self._failures = 0
+        self._failure = ""
         self.starved = 0
         """Programs that did not pass while the machine was too busy to say that they would not have."""
         self.workers = [Worker(n) for n in range(workers or len(os.sched_getaffinity(0)))]
@@ -204,10 +210,13 @@ class Evaluators:
                 try:
                     outcome = self._run(worker, job)
                 except BaseException as error:
+                    self._failed(error)
                     self._release(alone)
                     job.future.set_exception(error)
                     continue
-                again = job.first is None and not outcome.passed and outcome.seconds >= SLOW_SECONDS
+                self._failures = 0
+                doubtful = outcome.seconds >= SLOW_SECONDS or outcome.status == "error"
+                again = job.first is None and not outcome.passed and doubtful
                 self._release(alone)
                 if again and not self._closed:
                     job.first = outcome
@@ -221,7 +230,14 @@ class Evaluators:
         finally:
             worker.stop()
 
+    def _failed(self, error: BaseException) -> None:
+        if isinstance(error, SandboxError):
+            self._failures += 1
+            self._failure = str(error)
+
     def _run(self, worker: Worker, job: _Job) -> Run:
+        if self._failures >= FAILURES:
+            raise SandboxError(self._failure)
         prepared = self._prepared[job.dataset]
         if not prepared.ready():
             self._prepare(prepared)

@@ -80,6 +80,15 @@ def test_evaluators_that_are_not_installed(suite: environment.Suite, tmp_path: P
         environment.require(suite, tmp_path)
 
 
+@pytest.mark.parametrize("suite", ["mbpp", "evoeval"])
+def test_evaluators_of_another_version(suite: environment.Suite, tmp_path: Path) -> None:
+    made, right = environment.environment(suite, tmp_path), environment.RELEASES[suite]
+    environment.check_versions(made, {"python": "3.11.7", "numpy": "1.26.4"} | right)
+    for versions in (right | {"evalplus": "0.3.2"}, {"numpy": "1.26.4"}):
+        with pytest.raises(SandboxError, match=r"evalplus (0\.3\.2|none), expected .*evaluators install"):
+            environment.check_versions(made, versions)
+
+
 @pytest.mark.parametrize("name", [environment.BUILD_LOCK, *environment.LOCKS.values()])
 def test_every_requirement_is_pinned_and_hashed(name: str) -> None:
     text = (Path(environment.__file__).parent / "locks" / name).read_text()

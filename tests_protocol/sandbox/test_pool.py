@@ -11,6 +11,7 @@ import pytest
 from nanolm.errors import SandboxError, UsageError
 from nanolm.sandbox import Evaluators, Program, connect, dataset, pool, references, share
 from nanolm.sandbox.program import Run, Status
+from nanolm.sandbox.worker import error
 
 
 class StandIn:
@@ -36,6 +37,9 @@ class StandIn:
         if program == "explode":
             raise SandboxError("no sandbox any more")
         passed = program == "pass" or (program.startswith("slow-then-pass") and times > 1)
+        if program.startswith("brought-down") and (times == 1 or "always" in program):
+            return error(0.1, "the sandbox ended")
+        passed = passed or program == "brought-down-once"
         seconds = 2.0 if "slow" in program else 0.1
         cpu, preemptions = (0.4, 200) if "starved" in program else (seconds, 3)
         base: Status = "pass" if passed else "fail"
@@ -178,6 +182,23 @@ def test_a_dead_sandbox_is_an_error_and_not_a_verdict(evaluators: Evaluators) ->
     with pytest.raises(SandboxError, match="no sandbox any more"):
         evaluators.check("mbpp-plus", "Mbpp/2", "explode")
     assert evaluators.check("mbpp-plus", "Mbpp/2", "pass").passed
+
+
+def test_where_no_sandbox_starts_the_rest_is_not_tried(evaluators: Evaluators) -> None:
+    """Each may take minutes to fail."""
+    for task in range(pool.FAILURES + 5):
+        with pytest.raises(SandboxError, match="no sandbox any more"):
+            evaluators.check("mbpp-plus", f"Mbpp/{task}", "explode")
+    assert len(StandIn.seen) == pool.FAILURES
+
+
+def test_a_check_that_was_brought_down_is_run_once_more_alone(evaluators: Evaluators) -> None:
+    """It may have been the machine: nothing but the evaluator's own verdict is one."""
+    mended = evaluators.check("mbpp-plus", "Mbpp/2", "brought-down-once")
+    assert (mended.passed, mended.retried) == (True, True)
+    found = evaluators.check("mbpp-plus", "Mbpp/2", "brought-down-always")
+    assert (found.passed, found.status, found.retried) == (False, "error", True)
+    assert found.detail.count("the sandbox ended") == 2
 
 
 def test_closed(evaluators: Evaluators) -> None:
