@@ -266,9 +266,25 @@ def clear() -> bool:
                         shutil.rmtree(entry.path)
                     else:
                         os.unlink(entry.path)
+        remove_ipc()
     except (OSError, RecursionError):
         return False
     return True
+
+
+def remove_ipc() -> None:
+    """System V memory, queues and semaphores outlive the processes that made them."""
+    libc = ctypes.CDLL(None)
+    about = ctypes.create_string_buffer(1024)
+    for control, info, stat in ((libc.shmctl, 14, 13), (libc.msgctl, 12, 11)):  # SHM_INFO, SHM_STAT, …
+        for index in range(control(0, info, about) + 1):
+            number = control(index, stat, about)
+            if number >= 0:
+                control(number, 0, None)  # IPC_RMID
+    for index in range(libc.semctl(0, 0, 19, about) + 1):  # SEM_INFO
+        number = libc.semctl(index, 0, 18, about)  # SEM_STAT
+        if number >= 0:
+            libc.semctl(number, 0, 0)
 
 
 def used() -> float:
