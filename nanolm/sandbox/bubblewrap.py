@@ -96,10 +96,10 @@ def command(inside: Sequence[str], mounts: Sequence[Mount], *, user: int, meminf
     process limit counts by user. `meminfo` is a file descriptor (passed on) with the text of /proc/meminfo.
     """
     path, version = bwrap()
-    root = os.geteuid() == 0
+    own = own_user(user)
     line = [path, "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     line += ["--as-pid-1", "--die-with-parent", "--new-session", "--hostname", "sandbox"]
-    if not root:
+    if own is None:
         line += ["--unshare-user", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"]
         if version >= (0, 8):
             line.append("--disable-userns")
@@ -116,8 +116,8 @@ def command(inside: Sequence[str], mounts: Sequence[Mount], *, user: int, meminf
         line += ["--setenv", name, value]
     line += ["--", "/usr/bin/prlimit", f"--nproc={PROCESSES}", f"--fsize={FILE_BYTES}"]
     line += [f"--nofile={DESCRIPTORS}", "--core=0", "--"]
-    if root:
-        uid = str(own_user(user))
+    if own is not None:
+        uid = str(own)
         line += ["/usr/bin/setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--no-new-privs"]
         line += ["--inh-caps=-all", "--bounding-set=-all", "--pdeathsig", "KILL"]
     return [*line, *inside]
@@ -161,19 +161,26 @@ def parents(place: str) -> list[str]:
     return line
 
 
-def own_user(number: int) -> int:
-    """A user id that no account and no other sandbox uses (as root only)."""
+def own_user(number: int) -> int | None:
+    """A user id that no account and no other sandbox uses, for root to become.
+
+    None for an ordinary user, and for a root that can become nobody else (in a container with one user id).
+    """
+    if os.geteuid() != 0:
+        return None
+    candidates = (
+        0x70000000 + ((os.getpid() << 6 | number & 63) & 0xFFFFFFF),
+        60000 + (os.getpid() * 8 + number) % 5000,
+    )
     try:
-        with open("/proc/self/uid_map", encoding="ascii") as lines:
-            wide = any(
-                int(fields[0]) <= 0x70000000 < sum(map(int, (fields[0], fields[2])))
-                for fields in map(str.split, lines)
-            )
+        lines = Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()
     except OSError:
-        wide = False
-    if wide:
-        return 0x70000000 + ((os.getpid() << 6 | number & 63) & 0xFFFFFFF)
-    return 60000 + (os.getpid() * 8 + number) % 5000
+        return candidates[1]
+    ranges = [(int(first), int(count)) for first, _, count in map(str.split, lines)]
+    for candidate in candidates:
+        if any(first <= candidate < first + count for first, count in ranges):
+            return candidate
+    return None
 
 
 def start(

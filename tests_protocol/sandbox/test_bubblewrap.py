@@ -1,7 +1,9 @@
 """Without a working sandbox nothing is run, and the reason and the remedy are named."""
 
 import resource
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,6 +113,41 @@ def test_the_releases_are_the_protocols() -> None:
 @pytest.mark.code
 def test_the_probe_holds_here() -> None:
     probe.probe()
+
+
+PROBE = """
+from nanolm.errors import SandboxError
+from nanolm.sandbox.probe import probe
+try:
+    probe()
+    print("holds")
+except SandboxError as error:
+    print(error)
+"""
+
+
+def _probe_as(*options: str) -> str:
+    """What the probe says in another user namespace, as an ordinary user or a container would have it."""
+    around = ["bwrap", "--unshare-user", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    around += ["--bind", tempfile.gettempdir(), tempfile.gettempdir(), *options, "--"]
+    done = subprocess.run([*around, sys.executable, "-c", PROBE], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no user namespaces here: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+@pytest.mark.code
+@pytest.mark.parametrize("user", ["1234", "0"], ids=["ordinary", "root of one user id"])
+def test_it_holds_without_being_root(user: str) -> None:
+    assert _probe_as("--uid", user, "--gid", user) == "holds"
+
+
+@pytest.mark.code
+@pytest.mark.parametrize("user", ["1234", "0"], ids=["ordinary", "root of one user id"])
+def test_where_user_namespaces_are_forbidden_nothing_is_run(user: str) -> None:
+    said = _probe_as("--uid", user, "--gid", user, "--disable-userns")
+    assert said.startswith("no working sandbox, so no program is run: bwrap: Creating new namespace failed")
+    assert "Remedy: user namespaces are forbidden here" in said
 
 
 @pytest.mark.code
