@@ -24,7 +24,7 @@ from nanolm.records import Record
 from nanolm.reports.progress import Progress
 from nanolm.run import RECORD_MODES, Followed, Run, Selection, Suite, state
 from nanolm.verdicts import cache as caches
-from nanolm.verdicts import parts
+from nanolm.verdicts import parts, versions
 from nanolm.verdicts.judge import Judge
 from nanolm.verdicts.parts import Part
 
@@ -189,7 +189,10 @@ class BenchmarkSession:
         assert self.entry is not None
         selection = self.suite.in_order(refs)
         self.collected.selection = selection
+        kinds = {self.edition.benchmarks[slug].answer_type for slug in selection}
         try:
+            if "math_expression" in kinds:
+                versions.require(self.edition.extractors)
             self.run.prepare(selection)
             self.progress = Progress(self.config, self.run)
             if not self.controller:
