@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is of Linux")
+
 ROOT = Path(__file__).resolve().parents[2]
 OLD = "echo bubblewrap 0.4.1"
 BLOCKED = (

@@ -1,5 +1,6 @@
 """`nanolm evaluators status`: can programs be run here, and what stands against their scores."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,9 @@ from click.testing import CliRunner
 
 from nanolm.cli.evaluators import command
 from nanolm.sandbox import bubblewrap
+
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is of Linux")
 
 
 @pytest.fixture(autouse=True)
