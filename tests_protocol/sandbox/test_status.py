@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from nanolm.cli.evaluators import command
 from nanolm.sandbox import bubblewrap
 
-
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is of Linux")
 
 
