@@ -147,6 +147,9 @@ def test_a_selection_of_official_references(shared_data: Path, installed: None) 
             asked += [Program((name, task, "not"), name, task, "def nothing(): pass\n") for task in tasks]
         for key, result in opened.check_all(asked):
             assert isinstance(key, tuple)
+            for _ in range(5):  # what a busy machine failed is no verdict
+                if result.starved and len(key) == 2:
+                    result = opened.check(*key, opened.locate(key[0]).references()[key[1]])
             assert result.passed == (len(key) == 2), f"{key}: {result.detail}"
 
 
