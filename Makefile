@@ -29,7 +29,8 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo ## a real 135M model answers the mini edition, on a processor
-	$(BIN)/pytest tests_benchmarks --entry=$(DEMO_ENTRY)
+	$(BIN)/pytest tests_benchmarks --entry=$(DEMO_ENTRY) \
+	    $$($(BIN)/nanolm evaluators status --edition=mini >&2 || echo --deselect=tests_benchmarks/test_coding.py)
 
 test: $(VENV)/.test ## the protocol tests
 	$(BIN)/pytest tests_protocol -m "not vllm and not code and not browser" -q

@@ -271,7 +271,7 @@ def verdict(answer: Answer, status: str, detail: str = "") -> Verdict:
     """The verdict on a program by its evaluator's status: `pass`, `fail`, `timeout` or `error` (§7).
 
     `error` is a program that brought its checker down: it did not pass, so it is `wrong`, and `detail`
-    names the status. A sandbox that fails by itself raises `SandboxError` instead.
+    names the status. Where the sandbox itself failed, see `not_run`.
     """
     return Verdict(
         correct=status == "pass",
@@ -283,15 +283,24 @@ def verdict(answer: Answer, status: str, detail: str = "") -> Verdict:
     )
 
 
+NOT_RUN = "not run: "
+"""How the detail of a verdict begins whose program was not run."""
+
+
 def judge(answer: Answer, item: Item) -> Verdict:
-    """Without an evaluator only a reply that holds no program can be judged; the rest is unsupported."""
+    """Without an evaluator only a reply that holds no program can be judged; the rest is not run."""
     if answer.reason is not None:
         return Verdict(correct=False, reason=answer.reason, rule=answer.rule, span=answer.span)
+    return not_run(answer, "no evaluator was given; run: nanolm evaluators install")
+
+
+def not_run(answer: Answer, why: str) -> Verdict:
+    """No verdict on the program, and so no measurement (ruling 10: `error`, like an engine that failed)."""
     return Verdict(
         correct=False,
-        reason="unsupported",
+        reason="error",
         answer=answer.value,
         rule=answer.rule,
         span=answer.span,
-        detail="no evaluator was given: run `nanolm evaluators install`, then judge again",
+        detail=NOT_RUN + why,
     )

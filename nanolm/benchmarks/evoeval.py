@@ -60,7 +60,8 @@ def _item(benchmark: str, row: Row, subset: str) -> Item:
         function=name,
         # §7: the task's own imports and helpers run before the extracted code.
         preamble=prompt[: head.start()],
-        reference=(prompt + row.text("canonical_solution")).strip("\n"),
+        # As the official ground truth joins them: many solutions lack the line break they start with.
+        reference=f"{prompt}\n{row.text('canonical_solution')}".strip("\n"),
         dataset=_dataset(benchmark, subset),
         task=task,
         group=subset,

@@ -52,6 +52,34 @@ def install() -> None:
 
 @command.command()
 @EDITION
+def status(edition: str) -> None:
+    """Say whether programs can be run here, and what stands against their scores.
+
+    Exit status 1 when they can't: the last line says why and what to do.
+    """
+    from nanolm.editions.read import load
+    from nanolm.errors import NanoLMError
+    from nanolm.sandbox import Evaluators, bubblewrap, environment, of_edition, probe, references
+    from nanolm.sources import cache_folder
+
+    try:
+        path, version = bubblewrap.bwrap()
+        probe.probe()
+        click.echo(f"sandbox: {path} {'.'.join(map(str, version))} holds")
+        for suite in environment.LOCKS:
+            click.echo(f"evaluator: {environment.require(suite, cache_folder()).folder.name} is installed")
+        with Evaluators(of_edition(load(edition)), cache_folder()) as evaluators:
+            marks = references.marks(evaluators)
+    except NanoLMError as error:
+        click.echo(f"Programs can't be run here: {error}")
+        raise SystemExit(1) from None
+    for mark in marks:
+        click.echo(f"mark: {mark}")
+    click.echo("Programs can be run here" + ("; code scores are marked" if marks else ""))
+
+
+@command.command()
+@EDITION
 @FOLDER
 @DATASETS
 def prepare(edition: str, folder: Path | None, names: tuple[str, ...]) -> None:

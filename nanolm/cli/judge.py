@@ -194,7 +194,7 @@ def _shown(kind: str, verdict: Verdict) -> dict[str, Any]:
 
 
 def _is_unjudged(kind: str, verdict: Verdict) -> bool:
-    return kind == "code" and verdict.reason == "unsupported" and verdict.answer is not None
+    return kind == "code" and verdict.reason == "error" and verdict.answer is not None
 
 
 def _json_number(value: Any) -> Any:

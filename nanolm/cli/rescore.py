@@ -46,7 +46,7 @@ def _one(edition: Any, name: str, reports: Path) -> Any:
     from nanolm.plugin.checker import open_checking
     from nanolm.reports import rescore
     from nanolm.run import Suite
-    from nanolm.sources.cache import cache_folder
+    from nanolm.verdicts import cache as caches
     from nanolm.verdicts.judge import Judge
 
     if (reports / edition.name / name).is_dir() or any(reports.glob(f"*/{name}/outputs.jsonl*")):
@@ -58,7 +58,13 @@ def _one(edition: Any, name: str, reports: Path) -> Any:
     code = [slug for slug, spec in edition.benchmarks.items() if spec.answer_type == "code"]
     checking = open_checking(Suite(edition), code)
     try:
-        with Judge.of(who, edition.extractors, checker=checking.checker, cache=cache_folder()) as judge:
+        with Judge.of(
+            who,
+            edition.extractors,
+            checker=checking.checker,
+            why_no_checker=checking.why_not,
+            cache=caches.place(),
+        ) as judge:
             found = rescore.rescore_entry(
                 edition, who, judge, record, target, code_marks=checking.marks, progress=_progress(name)
             )

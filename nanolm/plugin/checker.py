@@ -1,6 +1,5 @@
 """The code evaluators of a run: opened once, by the process that holds the record; others ask it."""
 
-import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -48,26 +47,27 @@ class Checking:
 
 
 def open_checking(suite: Suite, code: list[str]) -> Checking:
-    """The evaluators for these code benchmarks. Never raises: code is `unsupported` without them."""
+    """The evaluators for these code benchmarks. Never raises: without them code is not run."""
     if not code:
         return Checking()
     from nanolm.sandbox import Evaluators
 
     try:
         return Checking(Evaluators(_datasets(suite, code), cache_folder()))
-    except NanoLMError as error:
+    except (NanoLMError, OSError) as error:
         return Checking(why_not=str(error))
 
 
-def connect_checking(address: str) -> Checking:
-    """In a worker: the evaluators of the process that started it."""
+def connect_checking(address: str, why_not: str) -> Checking:
+    """In a worker: the evaluators of the process that started it, or why it has none."""
     if not address:
-        return Checking()
+        return Checking(why_not=why_not)
     from nanolm.sandbox import connect
 
-    with contextlib.suppress(OSError):
+    try:
         return Checking(connect(address))
-    return Checking(why_not="the evaluators of the main process can't be reached")
+    except NanoLMError as error:
+        return Checking(why_not=str(error))
 
 
 def _datasets(suite: Suite, code: list[str]) -> dict[str, Any]:

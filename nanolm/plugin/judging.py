@@ -144,6 +144,8 @@ class Desk:
         return self.judge.verdict(item, output)
 
     def _text(self, item: Item, output: Output, verdict: Verdict) -> str:
+        if verdict.reason == "error":  # not measured: why, whole, and what to do about it
+            return f"error: {_short(verdict.detail, 280)}; {self._where(item, output)}"
         read = "nothing" if verdict.answer is None else repr(_short(verdict.answer, 60))
         if item.answer_type == "code":
             read, expected = "a program", "one that passes every test"
@@ -154,8 +156,10 @@ class Desk:
             parts.append(_short(verdict.detail, 120))
         if output.text:
             parts.append(f"reply “{_excerpt(output.text)}”")
-        parts.append(f"whole: {self.folder / 'outputs.jsonl'}, {item.benchmark} {item.id} {output.sample}")
-        return "; ".join(parts)
+        return "; ".join([*parts, self._where(item, output)])
+
+    def _where(self, item: Item, output: Output) -> str:
+        return f"whole: {self.folder / 'outputs.jsonl'}, {item.benchmark} {item.id} {output.sample}"
 
 
 def _short(value: Any, length: int) -> str:

@@ -23,8 +23,8 @@ from nanolm.plugin.judging import Desk, ItemResult
 from nanolm.plugin.protocol import STATUS, Runner
 from nanolm.records import Record
 from nanolm.reports.progress import Progress
-from nanolm.run import RECORD_MODES, Followed, Run, Suite, state
-from nanolm.sources.cache import cache_folder
+from nanolm.run import RECORD_MODES, Followed, Run, Selection, Suite, state
+from nanolm.verdicts import cache as caches
 from nanolm.verdicts import parts, versions
 from nanolm.verdicts.judge import Judge
 from nanolm.verdicts.parts import Part
@@ -208,6 +208,8 @@ class BenchmarkSession:
             self.progress = Progress(self.config, self.run)
             if not self.controller:
                 self.checking = open_checking(self.suite, self._code(selection))
+            self._say_whether_code_runs(selection)
+            if not self.controller:
                 self._open_desk(self.run)
                 assert self.desk is not None
                 self.desk.expect(refs)
@@ -224,11 +226,20 @@ class BenchmarkSession:
     def _follow(self, refs: list[Ref]) -> None:
         """A worker: read the record along."""
         assert self.worker is not None
-        self.checking = connect_checking(self.worker["nanolm_checking"])
+        self.checking = connect_checking(self.worker["nanolm_checking"], self.worker["nanolm_no_checking"])
         followed = self._followed = Followed(self.folder, self.name, self._news)
         self._open_desk(followed)
         assert self.desk is not None
         self.desk.expect(refs)
+
+    def _say_whether_code_runs(self, selection: Selection) -> None:
+        """Where programs are asked for and can't be run, says so before hours of generation."""
+        if not self._code(selection):
+            self.checking.why_not = ""
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if self.checking.why_not and terminal is not None:
+            terminal.ensure_newline()
+            terminal.write_line(f"Code is not run: {self.checking.why_not}", yellow=True)
 
     def _code(self, slugs: Iterable[str]) -> list[str]:
         return [slug for slug in slugs if self.edition.benchmarks[slug].answer_type == "code"]
@@ -246,7 +257,8 @@ class BenchmarkSession:
             strict=False,
             workers=workers,
             checker=self.checking.checker,
-            cache=cache_folder() / "verdicts",
+            why_no_checker=self.checking.why_not,
+            cache=caches.place(),
         )
         self._part = Part(self.folder, self.worker["workerid"] if self.worker else "main")
         self.desk = Desk(self.suite, self.entry, outputs, self._judge, self.folder, self._part)
@@ -304,9 +316,10 @@ class BenchmarkSession:
         node.workerinput["nanolm_run"] = self.name
         if self.entry is not None:
             node.workerinput["nanolm_entry"] = msgspec.json.encode(self.entry)
-        if self.checking.checker is None and self.run is not None:
+        if self.run is not None and self.checking.checker is None and not self.checking.why_not:
             self.checking = open_checking(self.suite, self._code(self.edition.benchmarks))
         node.workerinput["nanolm_checking"] = self.checking.address
+        node.workerinput["nanolm_no_checking"] = self.checking.why_not
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:

@@ -100,10 +100,10 @@ def rescore_entry(
     reasons = publishable.reasons(edition, entry, engine, code_marks=code_marks)
     if missing or errors:
         reasons.append(f"incomplete: {missing:,} outputs are missing, {errors:,} are engine errors")
-    unsupported_code = sum(line.reason == "unsupported" and line.rule != "unsupported" for line in lines)
-    if unsupported_code:
-        reasons.append(f"code was not run for {unsupported_code:,} outputs (nanolm evaluators install)")
-    complete = not (missing or errors)
+    not_run = sum(map(_is_not_run, lines))
+    if not_run:
+        reasons.append(f"code was not run for {not_run:,} outputs (nanolm evaluators install)")
+    complete = not (missing or errors or not_run)
     score = entry_score(
         edition,
         entry,
@@ -129,9 +129,14 @@ def _before(folder: Path) -> list[VerdictLine]:
     return list(file.read(path)) if path.exists() else []
 
 
+def _is_not_run(line: VerdictLine) -> bool:
+    """A program without a verdict; an output that the engine failed on has the rule `error`."""
+    return line.reason == "error" and line.rule != "error"
+
+
 def _not_run(line: VerdictLine, before: VerdictLine | None) -> VerdictLine:
     """The verdict from before on the same program, when it can't be run here."""
-    if line.reason != "unsupported" or before is None or before.reason == "unsupported":
+    if not _is_not_run(line) or before is None or before.reason in ("error", "unsupported"):
         return line
     same = (line.answer, line.rule, line.span) == (before.answer, before.rule, before.span)
     return before if same else line

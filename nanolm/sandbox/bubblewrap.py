@@ -33,18 +33,18 @@ REMEDY_INSTALL = (
 )
 REMEDIES = (
     (
-        ("setting up uid map", "loopback: Failed RTM_NEWADDR", "AppArmor"),
+        r"setting up uid map|loopback: Failed RTM_NEWADDR|AppArmor",
         "Ubuntu 24.04 and newer forbid user namespaces to programs without an AppArmor profile: add one for "
         "bwrap (docs/code-execution.md), or sysctl kernel.apparmor_restrict_unprivileged_userns=0",
     ),
     (
-        ("No permissions to create", "Creating new namespace failed", "clone: Operation not permitted"),
+        r"No permissions to create|Creating new namespace failed|clone: Operation not permitted",
         "user namespaces are forbidden here. In Docker: --security-opt seccomp=unconfined, or use podman. On "
         "Debian: sysctl kernel.unprivileged_userns_clone=1. On Ubuntu 24.04 and newer: an AppArmor profile "
         "for bwrap (docs/code-execution.md)",
     ),
     (
-        ("Can't mount proc", "pivot_root", "Failed to make / slave", "mount"),
+        r"(mount|pivot_root|make / slave).*(Operation not permitted|Permission denied)",
         "mounts are forbidden here. In Docker: --security-opt seccomp=unconfined --security-opt "
         "apparmor=unconfined, or use podman",
     ),
@@ -96,10 +96,10 @@ def command(inside: Sequence[str], mounts: Sequence[Mount], *, user: int, meminf
     process limit counts by user. `meminfo` is a file descriptor (passed on) with the text of /proc/meminfo.
     """
     path, version = bwrap()
-    root = os.geteuid() == 0
+    own = own_user(user)
     line = [path, "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     line += ["--as-pid-1", "--die-with-parent", "--new-session", "--hostname", "sandbox"]
-    if not root:
+    if own is None:
         line += ["--unshare-user", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"]
         if version >= (0, 8):
             line.append("--disable-userns")
@@ -116,8 +116,8 @@ def command(inside: Sequence[str], mounts: Sequence[Mount], *, user: int, meminf
         line += ["--setenv", name, value]
     line += ["--", "/usr/bin/prlimit", f"--nproc={PROCESSES}", f"--fsize={FILE_BYTES}"]
     line += [f"--nofile={DESCRIPTORS}", "--core=0", "--"]
-    if root:
-        uid = str(own_user(user))
+    if own is not None:
+        uid = str(own)
         line += ["/usr/bin/setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--no-new-privs"]
         line += ["--inh-caps=-all", "--bounding-set=-all", "--pdeathsig", "KILL"]
     return [*line, *inside]
@@ -161,19 +161,26 @@ def parents(place: str) -> list[str]:
     return line
 
 
-def own_user(number: int) -> int:
-    """A user id that no account and no other sandbox uses (as root only)."""
+def own_user(number: int) -> int | None:
+    """A user id that no account and no other sandbox uses, for root to become.
+
+    None for an ordinary user, and for a root that can become nobody else (in a container with one user id).
+    """
+    if os.geteuid() != 0:
+        return None
+    candidates = (
+        0x70000000 + ((os.getpid() << 6 | number & 63) & 0xFFFFFFF),
+        60000 + (os.getpid() * 8 + number) % 5000,
+    )
     try:
-        with open("/proc/self/uid_map", encoding="ascii") as lines:
-            wide = any(
-                int(fields[0]) <= 0x70000000 < sum(map(int, (fields[0], fields[2])))
-                for fields in map(str.split, lines)
-            )
+        lines = Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()
     except OSError:
-        wide = False
-    if wide:
-        return 0x70000000 + ((os.getpid() << 6 | number & 63) & 0xFFFFFFF)
-    return 60000 + (os.getpid() * 8 + number) % 5000
+        return candidates[1]
+    ranges = [(int(first), int(count)) for first, _, count in map(str.split, lines)]
+    for candidate in candidates:
+        if any(first <= candidate < first + count for first, count in ranges):
+            return candidate
+    return None
 
 
 def start(
@@ -205,7 +212,7 @@ def explain(message: str) -> SandboxError:
     """What bubblewrap said, with the remedy for it."""
     said = " ".join(message.split())[-400:] or "it said nothing"
     for signs, remedy in REMEDIES:
-        if any(sign in message for sign in signs):
+        if re.search(signs, message):
             return SandboxError(f"no working sandbox, so no program is run: {said}. Remedy: {remedy}")
     return SandboxError(
         f"no working sandbox, so no program is run: {said}. "

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -62,6 +62,21 @@ def require(suite: Suite, cache: Path) -> Environment:
         release = " with ".join(f"{name} {version}" for name, version in RELEASES[suite].items())
         raise SandboxError(f"{release} is not installed in {found.folder}; run: nanolm evaluators install")
     return found
+
+
+def check_versions(found: Environment, versions: Mapping[str, str]) -> None:
+    """`SandboxError` when the environment holds other releases than the protocol's (§7), as it may after a
+    `pip install` into it; `versions` are those that the zygote saw."""
+    wrong = [
+        f"{name} {versions.get(name, 'none')}, expected {version}"
+        for name, version in RELEASES[found.suite].items()
+        if versions.get(name) != version
+    ]
+    if wrong:
+        raise SandboxError(
+            f"{found.folder} holds {'; '.join(wrong)}, so no program is run. Delete that folder, then run: "
+            "nanolm evaluators install"
+        )
 
 
 def install(suite: Suite, cache: Path, notice: Notice) -> Environment:

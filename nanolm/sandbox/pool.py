@@ -2,7 +2,8 @@
 
 Every worker is a thread with one sandbox, which holds one data set's zygote. A program that did not
 pass and took a second or more is run once more with nothing else running in the pool, because only
-then could a neighbour have cost it its time limit (an input's limit is at least one second).
+then could a neighbour have cost it its time limit (an input's limit is at least one second). So is one
+that ended without the evaluator's verdict: it may not have been the program that brought the sandbox down.
 """
 
 import hashlib
@@ -23,13 +24,15 @@ from nanolm.errors import SandboxError, unknown
 from nanolm.sandbox import truth
 from nanolm.sandbox.datasets import Dataset
 from nanolm.sandbox.probe import probe
-from nanolm.sandbox.program import Program, ProgramResult, Run, result
+from nanolm.sandbox.program import SLOW_SECONDS, Program, ProgramResult, Run, result
 from nanolm.sandbox.truth import Prepared, Progress, require_task
 from nanolm.sandbox.worker import Worker
 
-RETRY_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0
 """How long programs of a data set wait while all workers are busy with others."""
+
+FAILURES = 3
+"""Sandboxes in a row that can't be started; then no other is tried, which may take minutes each."""
 
 
 _Finished = tuple[Hashable, "Future[ProgramResult]"]
@@ -73,6 +76,10 @@ class Evaluators:
         self._running = 0
         self._exclusive = False
         self._closed = False
+        self._failures = 0
+        self._failure = ""
+        self.starved = 0
+        """Programs that did not pass while the machine was too busy to say that they would not have."""
         self.workers = [Worker(n) for n in range(workers or len(os.sched_getaffinity(0)))]
         self._serving: dict[int, str] = {}
         self._threads: list[threading.Thread] = []
@@ -203,10 +210,13 @@ class Evaluators:
                 try:
                     outcome = self._run(worker, job)
                 except BaseException as error:
+                    self._failed(error)
                     self._release(alone)
                     job.future.set_exception(error)
                     continue
-                again = job.first is None and not outcome.passed and outcome.seconds >= RETRY_SECONDS
+                self._failures = 0
+                doubtful = outcome.seconds >= SLOW_SECONDS or outcome.status == "error"
+                again = job.first is None and not outcome.passed and doubtful
                 self._release(alone)
                 if again and not self._closed:
                     job.first = outcome
@@ -214,11 +224,20 @@ class Evaluators:
                         self._alone.append(job)
                         self._change.notify_all()
                 elif not self._closed:
+                    with self._change:
+                        self.starved += outcome.starved
                     job.future.set_result(result(outcome, job.first))
         finally:
             worker.stop()
 
+    def _failed(self, error: BaseException) -> None:
+        if isinstance(error, SandboxError):
+            self._failures += 1
+            self._failure = str(error)
+
     def _run(self, worker: Worker, job: _Job) -> Run:
+        if self._failures >= FAILURES:
+            raise SandboxError(self._failure)
         prepared = self._prepared[job.dataset]
         if not prepared.ready():
             self._prepare(prepared)

@@ -87,8 +87,16 @@ def check(
 
 
 def marks(evaluators: Evaluators) -> tuple[str, ...]:
-    """What stands against code scores of this machine; empty when all references pass here."""
+    """What stands against code scores of this machine; empty when all references pass here.
+
+    To be asked when all programs are judged: it counts those that a busy machine may have failed.
+    """
     found = []
+    if evaluators.starved:
+        found.append(
+            f"{evaluators.starved:,} programs that did not pass were short of processor time: rescore on a "
+            "machine that does nothing else"
+        )
     for name in evaluators.datasets:
         prepared = evaluators.locate(name)
         try:

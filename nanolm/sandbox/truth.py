@@ -19,7 +19,7 @@ from nanolm.errors import SandboxError, UsageError, unknown
 from nanolm.sandbox import bubblewrap
 from nanolm.sandbox.bubblewrap import Mount
 from nanolm.sandbox.datasets import Dataset, data_sum, unpacked
-from nanolm.sandbox.environment import Environment, locked, require
+from nanolm.sandbox.environment import Environment, check_versions, locked, require
 
 INSIDE = "/nanolm"
 ZYGOTE = Path(__file__).with_name("zygote.py")
@@ -140,6 +140,7 @@ def _prepare(
             assert sandbox.stdin
             assert sandbox.stdout
             head = _line(sandbox.stdout, log)
+            check_versions(prepared.environment, head["versions"])
             (prepared.folder / "references.json").write_text(json.dumps(head["tasks"]), encoding="utf-8")
             done = prepared.entries()
             wanted = [task for task in head["tasks"] if task not in prepared.dataset.excluded]

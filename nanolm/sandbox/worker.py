@@ -11,8 +11,10 @@ from typing import IO, Any
 
 import msgspec
 
+from nanolm.errors import SandboxError
 from nanolm.sandbox import bubblewrap
 from nanolm.sandbox.bubblewrap import Mount
+from nanolm.sandbox.environment import check_versions
 from nanolm.sandbox.program import Run, Status
 from nanolm.sandbox.truth import INSIDE, Prepared
 from nanolm.sandbox.zygote import FIRST_CODE, SINGLE_CODE, STATUSES
@@ -59,7 +61,7 @@ class Worker:
         if answer["last"]:
             self.stop()
             self.restarts += 1
-        return msgspec.structs.replace(read(answer), cpu=round(cpu, 4))
+        return msgspec.structs.replace(read(answer), cpu=round(cpu, 4), preemptions=answer["preempted"])
 
     def stop(self) -> str:
         """End the sandbox and all in it; returns the end of what it wrote to standard error."""
@@ -97,9 +99,15 @@ class Worker:
         )
         self.prepared, self._rest = prepared, b""
         try:
-            self._cpu = self._receive(START_SECONDS)["cpu"]
+            ready = self._receive(START_SECONDS)
         except (Late, Gone):
             raise bubblewrap.explain(self.stop()) from None
+        self._cpu = ready["cpu"]
+        try:
+            check_versions(prepared.environment, ready["versions"])
+        except SandboxError:
+            self.stop()
+            raise
         self.start_seconds = time.monotonic() - start
 
     def _send(self, message: Any) -> None:

@@ -176,8 +176,9 @@ class Tasks:
 
 
 def serve(out: BinaryIO, suite: str, subset: str, truth: str, index: str) -> None:
-    """Answer each line `{task, program}` with `{code, seconds, cpu, last}`; ends at end of input.
+    """Answer each line `{task, program}` with `{code, seconds, cpu, preempted, last}`; ends at end of input.
 
+    `preempted`: how often a process of the check had to give way to another while it could have run.
     `last`: what the program left can't be cleared away; the zygote ends, and the sandbox with it.
     """
     _, _, check = load(suite, subset)
@@ -188,11 +189,21 @@ def serve(out: BinaryIO, suite: str, subset: str, truth: str, index: str) -> Non
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         problem, expected = tasks.get(asked["task"])
+        before = preempted()
         start = time.monotonic()
         status = run_checker(check, problem, expected, asked["program"])
         seconds = time.monotonic() - start
         cleared = clear()
-        say(out, {"code": status, "seconds": round(seconds, 4), "cpu": used(), "last": not cleared})
+        say(
+            out,
+            {
+                "code": status,
+                "seconds": round(seconds, 4),
+                "cpu": used(),
+                "preempted": preempted() - before,
+                "last": not cleared,
+            },
+        )
         if not cleared:
             return
 
@@ -255,15 +266,36 @@ def clear() -> bool:
                         shutil.rmtree(entry.path)
                     else:
                         os.unlink(entry.path)
+        remove_ipc()
     except (OSError, RecursionError):
         return False
     return True
+
+
+def remove_ipc() -> None:
+    """System V memory, queues and semaphores outlive the processes that made them."""
+    libc = ctypes.CDLL(None)
+    about = ctypes.create_string_buffer(1024)
+    for control, info, stat in ((libc.shmctl, 14, 13), (libc.msgctl, 12, 11)):  # SHM_INFO, SHM_STAT, …
+        for index in range(control(0, info, about) + 1):
+            number = control(index, stat, about)
+            if number >= 0:
+                control(number, 0, None)  # IPC_RMID
+    for index in range(libc.semctl(0, 0, 19, about) + 1):  # SEM_INFO
+        number = libc.semctl(index, 0, 18, about)  # SEM_STAT
+        if number >= 0:
+            libc.semctl(number, 0, 0)
 
 
 def used() -> float:
     """CPU seconds of this process and of all that it has seen end."""
     own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+
+
+def preempted() -> int:
+    """How often the processes that it has seen end were made to wait for a processor."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw
 
 
 def say(out: BinaryIO, message: Any) -> None:

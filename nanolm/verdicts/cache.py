@@ -10,10 +10,17 @@ import sqlite3
 import threading
 from pathlib import Path
 
+from nanolm.sources.cache import cache_folder
+
 _log = logging.getLogger("nanolm.verdicts")
 
 FILE = "verdicts.sqlite"
 _KEPT_BACK = 200  # new verdicts, before they are written
+
+
+def place() -> Path:
+    """Where this machine keeps verdicts: a run and a rescore share them."""
+    return cache_folder() / "verdicts"
 
 
 def key(*parts: str) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any, Protocol, Self, TypeVar
 from nanolm import answers
 from nanolm.answers import code, math_expression, reasoning
 from nanolm.entries.entry import Entry, Reasoning
+from nanolm.errors import SandboxError
 from nanolm.schema import Answer, Item, Output, Verdict
 from nanolm.verdicts import cache as caches
 from nanolm.verdicts import versions
@@ -36,6 +37,8 @@ class Checked(Protocol):
     def seconds(self) -> float: ...
     @property
     def detail(self) -> str: ...
+    @property
+    def starved(self) -> bool: ...
 
 
 class Checker(Protocol):
@@ -55,7 +58,8 @@ class Judge:
 
     `extractors` are the edition's pinned versions: `EditionError` when others are installed, unless
     `strict` is False; then `mismatches` says what differs and the scores must be marked.
-    `checker` None: code is `unsupported`, with what to do. `cache` None: nothing is kept on disk.
+    `checker` None: code is not run, a verdict with reason `error` that says why (`why_no_checker`) and
+    what to do; so it is where the checker raises `SandboxError`. `cache` None: nothing is kept on disk.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Judge:
         workers: int | None = None,
         seconds: float = SECONDS,
         checker: Checker | None = None,
+        why_no_checker: str = "",
         cache: Path | None = None,
     ) -> None:
         self.mismatches = tuple(versions.mismatches(extractors or {}))
@@ -78,6 +83,7 @@ class Judge:
         self._reasoning = reasoning
         self._end_markers = tuple(end_markers)
         self._checker = checker
+        self._why_no_checker = why_no_checker
         self._cache = caches.VerdictCache(cache)
         self._versions = versions.key(math_expression.PACKAGES)
         self._math = MathPool(workers, seconds)
@@ -93,6 +99,7 @@ class Judge:
         strict: bool = True,
         workers: int | None = None,
         checker: Checker | None = None,
+        why_no_checker: str = "",
         cache: Path | None = None,
     ) -> Self:
         """The judge of an entry's outputs under an edition's pins."""
@@ -103,6 +110,7 @@ class Judge:
             strict=strict,
             workers=workers,
             checker=checker,
+            why_no_checker=why_no_checker,
             cache=cache,
         )
 
@@ -201,11 +209,16 @@ class Judge:
         return math_expression.verdict(answer, word == "equal", note)
 
     def _begin_code(self, answer: Answer, item: Item) -> "Verdict | Future[Verdict]":
-        checker = self._checker
-        if checker is None:
-            return code.judge(answer, item)
-        program = code.program(answer, item)
+        if self._checker is None:
+            why = self._why_no_checker
+            return code.not_run(answer, why) if why else code.judge(answer, item)
+        try:
+            return self._begin_program(self._checker, answer, item)
+        except SandboxError as error:
+            return code.not_run(answer, str(error))
 
+    def _begin_program(self, checker: Checker, answer: Answer, item: Item) -> "Verdict | Future[Verdict]":
+        program = code.program(answer, item)
         key = caches.key("code", checker.cache_key(item.dataset), item.dataset, item.task, program)
 
         def ask() -> Future[Checked]:
@@ -215,8 +228,11 @@ class Judge:
             status, _, detail = kept.partition(" ")
             return code.verdict(answer, status, detail)
 
+        def failed(error: SandboxError) -> Verdict:
+            return code.not_run(answer, str(error))
+
         kept = self._cache.get(key)
-        return finish(kept) if kept is not None else self._asked(key, ask, _code_text, finish)
+        return finish(kept) if kept is not None else self._asked(key, ask, _code_text, finish, failed)
 
     def _asked(
         self,
@@ -224,6 +240,7 @@ class Judge:
         ask: "Callable[[], Future[_Word]]",
         text: Callable[[_Word], tuple[str, bool]],
         finish: Callable[[str], Verdict],
+        failed: Callable[[SandboxError], Verdict] | None = None,
     ) -> "Future[Verdict]":
         """Ask, unless the same question is under way already; `text` says what of the answer is kept."""
         with self._lock:
@@ -233,7 +250,7 @@ class Judge:
                 shared = self._under_way[key] = Future()
         if first:
             self._ask(key, ask, text, shared)
-        return _then(shared, finish)
+        return _then(shared, finish, failed)
 
     def _ask(
         self,
@@ -280,13 +297,22 @@ class Judge:
         self.close()
 
 
-def _then(shared: "Future[str]", finish: Callable[[str], Verdict]) -> "Future[Verdict]":
-    """The verdict that follows from a text that comes later."""
+def _then(
+    shared: "Future[str]",
+    finish: Callable[[str], Verdict],
+    failed: Callable[[SandboxError], Verdict] | None = None,
+) -> "Future[Verdict]":
+    """The verdict that follows from a text that comes later, or from the sandbox's failure to give one."""
     result: Future[Verdict] = Future()
 
     def done(future: "Future[str]") -> None:
         try:
             result.set_result(finish(future.result()))
+        except SandboxError as error:
+            if failed is None:
+                result.set_exception(error)
+            else:
+                result.set_result(failed(error))
         except BaseException as error:
             result.set_exception(error)
 
@@ -309,9 +335,10 @@ def _math_text(found: Equality) -> tuple[str, bool]:
 
 
 def _code_text(found: Checked) -> tuple[str, bool]:
-    """What is kept of an evaluator's word; an `error` is asked anew the next time."""
+    """What is kept of an evaluator's word. Asked anew the next time: an `error`, and a program that a busy
+    machine may have failed."""
     status = "pass" if found.passed else found.status
-    return f"{status} {found.detail}", status != "error"
+    return f"{status} {found.detail}", status != "error" and not found.starved
 
 
 def _is_done(found: "Verdict | Future[Verdict]") -> bool:

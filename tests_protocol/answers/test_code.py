@@ -123,9 +123,9 @@ def test_a_megabyte_takes_less_than_a_second(name: str) -> None:
     assert time.process_time() - start < 20
 
 
-def test_judge_without_an_evaluator_says_what_to_run() -> None:
+def test_without_an_evaluator_nothing_is_measured_and_it_says_what_to_do() -> None:
     verdict = code.judge(code.extract("area = max", item()), item())
-    assert (verdict.correct, verdict.reason, verdict.answer) == (False, "unsupported", "area = max")
+    assert (verdict.correct, verdict.reason, verdict.answer) == (False, "error", "area = max")
     assert "nanolm evaluators install" in verdict.detail
 
 

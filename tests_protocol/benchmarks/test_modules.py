@@ -225,6 +225,7 @@ def test_evoeval_preamble_is_what_stands_before_the_function(write: Write) -> No
     assert [one.id for one in found.excluded] == ["verbose-32"]
     assert found.items[0].preamble == "import math\n\ndef f_helper():\n    return 1\n\n"
     assert found.items[1].dataset == "evoeval-subtle"
+    assert found.items[0].reference == prompt + "\npass", "joined as the official ground truth does"
 
 
 def test_the_mini_data_sets_have_names_of_their_own(write: Write) -> None:

@@ -1,5 +1,6 @@
 """The official source data gives the protocol's counts, exclusions and chance levels (§3, §8)."""
 
+import ast
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -137,3 +138,12 @@ def test_the_300_rows_of_when2call(shared_data: Path) -> None:
     assert len(items) == 300
     assert {len(item.options) for item in items} == {4}
     assert "direct" not in {item.group for item in items}
+
+
+@pytest.mark.filterwarnings("ignore:invalid escape sequence")
+@pytest.mark.parametrize("slug", ["mbpp-plus", "evoeval"])
+def test_references_are_programs_that_define_the_function(shared_data: Path, slug: str) -> None:
+    """The oracle's answers: EvoEval's solutions often lack the line break they start with."""
+    for item in made(slug, shared_data).items:
+        defined = [s.name for s in ast.parse(item.reference).body if isinstance(s, ast.FunctionDef)]
+        assert item.function in defined, item.id

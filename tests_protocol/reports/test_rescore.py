@@ -94,7 +94,7 @@ def test_code_that_can_not_be_run_here_keeps_its_verdict(tmp_path: Path) -> None
     folder = record(tmp_path, {"mbpp-plus-mini": "```python\nx = 1\n```"})
     assert "code verdicts taken over" not in rescore(tmp_path, "oracle")
     lines = list(file.read(folder / file.FILE))
-    assert {line.reason for line in lines} == {"unsupported"}
+    assert {line.reason for line in lines} == {"error"}
     ran = [msgspec.structs.replace(line, reason="wrong", detail="base fail in 0.10 s") for line in lines]
     file.write(folder / file.FILE, ran)
     said = rescore(tmp_path, "oracle")

@@ -1,7 +1,9 @@
 """Without a working sandbox nothing is run, and the reason and the remedy are named."""
 
 import resource
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +53,8 @@ def test_another_system(monkeypatch: pytest.MonkeyPatch) -> None:
         ("bwrap: Creating new namespace failed: Operation not permitted", "seccomp=unconfined"),
         ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "AppArmor profile"),
         ("bwrap: pivot_root: Operation not permitted", "podman"),
+        ("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "podman"),
+        ("bwrap: Can't bind mount /x on /newroot/x: No such file or directory", "docs/code-execution.md"),
         ("bwrap: something nobody has seen", "docs/code-execution.md"),
     ],
 )
@@ -78,6 +82,15 @@ def test_evaluators_that_are_not_installed(suite: environment.Suite, tmp_path: P
         environment.require(suite, tmp_path)
 
 
+@pytest.mark.parametrize("suite", ["mbpp", "evoeval"])
+def test_evaluators_of_another_version(suite: environment.Suite, tmp_path: Path) -> None:
+    made, right = environment.environment(suite, tmp_path), environment.RELEASES[suite]
+    environment.check_versions(made, {"python": "3.11.7", "numpy": "1.26.4"} | right)
+    for versions in (right | {"evalplus": "0.3.2"}, {"numpy": "1.26.4"}):
+        with pytest.raises(SandboxError, match=r"evalplus (0\.3\.2|none), expected .*evaluators install"):
+            environment.check_versions(made, versions)
+
+
 @pytest.mark.parametrize("name", [environment.BUILD_LOCK, *environment.LOCKS.values()])
 def test_every_requirement_is_pinned_and_hashed(name: str) -> None:
     text = (Path(environment.__file__).parent / "locks" / name).read_text()
@@ -100,6 +113,41 @@ def test_the_releases_are_the_protocols() -> None:
 @pytest.mark.code
 def test_the_probe_holds_here() -> None:
     probe.probe()
+
+
+PROBE = """
+from nanolm.errors import SandboxError
+from nanolm.sandbox.probe import probe
+try:
+    probe()
+    print("holds")
+except SandboxError as error:
+    print(error)
+"""
+
+
+def _probe_as(*options: str) -> str:
+    """What the probe says in another user namespace, as an ordinary user or a container would have it."""
+    around = ["bwrap", "--unshare-user", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    around += ["--bind", tempfile.gettempdir(), tempfile.gettempdir(), *options, "--"]
+    done = subprocess.run([*around, sys.executable, "-c", PROBE], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no user namespaces here: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+@pytest.mark.code
+@pytest.mark.parametrize("user", ["1234", "0"], ids=["ordinary", "root of one user id"])
+def test_it_holds_without_being_root(user: str) -> None:
+    assert _probe_as("--uid", user, "--gid", user) == "holds"
+
+
+@pytest.mark.code
+@pytest.mark.parametrize("user", ["1234", "0"], ids=["ordinary", "root of one user id"])
+def test_where_user_namespaces_are_forbidden_nothing_is_run(user: str) -> None:
+    said = _probe_as("--uid", user, "--gid", user, "--disable-userns")
+    assert said.startswith("no working sandbox, so no program is run: bwrap: Creating new namespace failed")
+    assert "Remedy: user namespaces are forbidden here" in said
 
 
 @pytest.mark.code

@@ -12,7 +12,9 @@ from types import ModuleType
 
 import pytest
 
-from nanolm.sandbox import Evaluators, Program, ProgramResult
+from nanolm.editions.read import load
+from nanolm.sandbox import Evaluators, Program, ProgramResult, of_edition
+from nanolm.sources import cache_folder
 
 TASK = "Mbpp/10004"
 DATASET = "mbpp-plus-mini"
@@ -92,6 +94,34 @@ def test_the_known_cheats_of_the_official_design_pass(name: str, results: dict[s
     """Pinned, not wanted: docs/code-execution.md says why they can't be closed."""
     found = results[f"cheat: {name}"]
     assert found.passed, found.detail
+
+
+# One marks every place that a later program could look at, the other passes if it finds none of the marks.
+LEAVES = "import ctypes, posix\n" + pathological._body(
+    "libc = ctypes.CDLL(None)",
+    "libc.shmat.restype = ctypes.c_void_p",
+    "segment = libc.shmat(libc.shmget(77, 4096, 0o1600), None, 0)",
+    "ctypes.memset(segment, 1, 1)",
+    "libc.msgget(77, 0o1600), libc.semget(77, 1, 0o1600)",
+    "for folder in ('/tmp', '/dev/shm'):",
+    "    posix.close(posix.open(folder + '/left', posix.O_CREAT | posix.O_WRONLY))",
+    "    posix.mkdir(folder + '/folder') if 'folder' not in posix.listdir(folder) else None",
+    "return max(numbers)",
+)
+LOOKS = "import ctypes, posix\n" + pathological._body(
+    "libc = ctypes.CDLL(None)",
+    "if max(libc.shmget(77, 4096, 0), libc.msgget(77, 0), libc.semget(77, 1, 0)) >= 0: return 'left'",
+    "if {'left', 'folder'} & {*posix.listdir('/tmp'), *posix.listdir('/dev/shm')}: return 'left'",
+    "return max(numbers)",
+)
+
+
+def test_a_program_finds_nothing_of_the_one_before(installed: None) -> None:
+    with Evaluators(of_edition(load("mini"), [DATASET]), cache_folder(), workers=1) as one_sandbox:
+        for program in (LOOKS, LEAVES, LOOKS + "# again\n"):
+            found = one_sandbox.check(DATASET, TASK, program)
+            assert found.passed, found.detail
+        assert one_sandbox.workers[0].restarts == 0
 
 
 def test_the_pool_still_judges_afterwards(evaluators: Evaluators, results: dict[str, ProgramResult]) -> None:

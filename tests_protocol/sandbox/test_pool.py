@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from nanolm.errors import SandboxError, UsageError
-from nanolm.sandbox import Evaluators, Program, connect, dataset, pool, share
-from nanolm.sandbox.program import Run
+from nanolm.sandbox import Evaluators, Program, connect, dataset, pool, references, share
+from nanolm.sandbox.program import Run, Status
+from nanolm.sandbox.worker import error
 
 
 class StandIn:
-    """Runs "programs" that are words: `pass`, `fail`, `slow-fail`, `slow-then-pass`."""
+    """Runs "programs" that are words: `pass`, `fail`, `slow-fail`, `slow-then-pass`, `slow-starved`."""
 
     seen: list[tuple[str, str, int]]
     running = 0
@@ -36,7 +37,13 @@ class StandIn:
         if program == "explode":
             raise SandboxError("no sandbox any more")
         passed = program == "pass" or (program.startswith("slow-then-pass") and times > 1)
-        return Run(base="pass" if passed else "fail", plus=None, seconds=2.0 if "slow" in program else 0.1)
+        if program.startswith("brought-down") and (times == 1 or "always" in program):
+            return error(0.1, "the sandbox ended")
+        passed = passed or program == "brought-down-once"
+        seconds = 2.0 if "slow" in program else 0.1
+        cpu, preemptions = (0.4, 200) if "starved" in program else (seconds, 3)
+        base: Status = "pass" if passed else "fail"
+        return Run(base=base, plus=None, seconds=seconds, cpu=cpu, preemptions=preemptions)
 
     def stop(self) -> str:
         return ""
@@ -50,6 +57,8 @@ class Located:
 
     def __init__(self, name: str) -> None:
         self.dataset = dataset(name, Path())
+
+    folder = Path("nowhere")
 
     def ready(self) -> bool:
         return True
@@ -148,6 +157,18 @@ def test_several_threads_and_data_sets(evaluators: Evaluators) -> None:
     assert found == [True] * 60
 
 
+def test_what_a_busy_machine_may_have_failed_is_counted_and_marked(evaluators: Evaluators) -> None:
+    found = evaluators.check("mbpp-plus", "Mbpp/2", "slow-starved")
+    assert (found.passed, found.starved, found.retried) == (False, True, True)
+    assert found.detail == "fail in 2.00 s with 0.40 s of processor time, alone; at first " + (
+        "fail in 2.00 s with 0.40 s of processor time"
+    )
+    assert not evaluators.check("mbpp-plus", "Mbpp/2", "slow-fail").starved
+    assert not evaluators.check("mbpp-plus", "Mbpp/2", "fail").starved
+    assert evaluators.starved == 1
+    assert references.marks(evaluators)[0].startswith("1 programs that did not pass were short of processor")
+
+
 def test_unknown_names(evaluators: Evaluators) -> None:
     with pytest.raises(UsageError, match="did you mean mbpp-plus"):
         evaluators.check("mbpp-pluss", "Mbpp/2", "pass")
@@ -161,6 +182,23 @@ def test_a_dead_sandbox_is_an_error_and_not_a_verdict(evaluators: Evaluators) ->
     with pytest.raises(SandboxError, match="no sandbox any more"):
         evaluators.check("mbpp-plus", "Mbpp/2", "explode")
     assert evaluators.check("mbpp-plus", "Mbpp/2", "pass").passed
+
+
+def test_where_no_sandbox_starts_the_rest_is_not_tried(evaluators: Evaluators) -> None:
+    """Each may take minutes to fail."""
+    for task in range(pool.FAILURES + 5):
+        with pytest.raises(SandboxError, match="no sandbox any more"):
+            evaluators.check("mbpp-plus", f"Mbpp/{task}", "explode")
+    assert len(StandIn.seen) == pool.FAILURES
+
+
+def test_a_check_that_was_brought_down_is_run_once_more_alone(evaluators: Evaluators) -> None:
+    """It may have been the machine: nothing but the evaluator's own verdict is one."""
+    mended = evaluators.check("mbpp-plus", "Mbpp/2", "brought-down-once")
+    assert (mended.passed, mended.retried) == (True, True)
+    found = evaluators.check("mbpp-plus", "Mbpp/2", "brought-down-always")
+    assert (found.passed, found.status, found.retried) == (False, "error", True)
+    assert found.detail.count("the sandbox ended") == 2
 
 
 def test_closed(evaluators: Evaluators) -> None:

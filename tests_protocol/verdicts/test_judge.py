@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nanolm.entries.entry import Reasoning
-from nanolm.errors import EditionError
+from nanolm.errors import EditionError, SandboxError
 from nanolm.schema import Decoding, FinishReason, FunctionSignature, Item, Output, Verdict
 from nanolm.verdicts.judge import Judge
 from nanolm.verdicts.versions import check, installed, mismatches
@@ -48,6 +48,7 @@ class Checked:
 
     def __init__(self, status: str) -> None:
         self.passed, self.status, self.seconds, self.detail = status == "pass", status, 0.1, f"base {status}"
+        self.starved = False
 
 
 class Checker:
@@ -58,22 +59,33 @@ class Checker:
         self.let = threading.Event()
         self.let.set()
         self.data = "sum-1"
+        self.busy = False
+        self.fails = ""
+        """Where the sandbox fails: `cache_key`, `submit`, `answer`."""
 
     def submit(self, dataset: str, task: str, program: str) -> "Future[Checked]":
+        if self.fails == "submit":
+            raise SandboxError("no working sandbox")
         self.asked.append((dataset, task, program))
         future: Future[Checked] = Future()
 
         def answer() -> None:
             self.let.wait(10)
-            if "sandbox dies" in program:
+            if self.fails == "answer":
+                future.set_exception(SandboxError("no working sandbox"))
+            elif "sandbox dies" in program:
                 future.set_exception(RuntimeError("no sandbox"))
             else:
-                future.set_result(Checked(program.split("# ")[1]))
+                found = Checked(program.split("# ")[1])
+                found.starved = self.busy
+                future.set_result(found)
 
         threading.Thread(target=answer).start()
         return future
 
     def cache_key(self, dataset: str) -> str:
+        if self.fails == "cache_key":
+            raise SandboxError("no working sandbox")
         return self.data
 
 
@@ -220,13 +232,47 @@ def test_an_evaluators_status_becomes_a_reason(status: str, reason: str | None) 
     assert len(checker.asked) == (2 if status == "error" else 1)  # an error is asked anew
 
 
-def test_without_evaluators_code_is_unsupported() -> None:
+def test_what_a_busy_machine_may_have_failed_is_asked_anew(tmp_path: Path) -> None:
+    one = item("code", None, function="f", dataset="d", task="t")
+    checker = Checker()
+    checker.busy = True
+    for asked in (1, 2):
+        with Judge(checker=checker, cache=tmp_path) as judge:
+            assert judge.verdict(one, output("```\nf = 1 # timeout\n```")).reason == "wrong"
+        assert len(checker.asked) == asked
+    checker.busy = False
+    for _ in range(2):
+        with Judge(checker=checker, cache=tmp_path) as judge:
+            judge.verdict(one, output("```\nf = 1 # timeout\n```"))
+    assert len(checker.asked) == 3
+
+
+def test_without_evaluators_code_is_not_measured() -> None:
     one = item("code", None, function="f", dataset="d", task="t")
     with Judge() as judge:
         verdict = judge.verdict(one, output("```\nf = 1\n```"))
-        assert (verdict.reason, verdict.answer) == ("unsupported", "f = 1")
+        assert (verdict.reason, verdict.answer) == ("error", "f = 1")
         assert "nanolm evaluators install" in verdict.detail
         assert judge.verdict(one, output("")).reason == "unparseable"
+    with Judge(why_no_checker="no sandbox: bwrap is not on PATH") as judge:
+        assert judge.verdict(one, output("```\nf = 1\n```")).detail == (
+            "not run: no sandbox: bwrap is not on PATH"
+        )
+
+
+@pytest.mark.parametrize("where", ["cache_key", "submit", "answer"])
+def test_a_sandbox_that_fails_gives_no_verdict_and_can_be_asked_again(where: str) -> None:
+    one = item("code", None, function="f", dataset="d", task="t")
+    pair = (one, output("```\nf = 1 # pass\n```"))
+    checker = Checker()
+    checker.fails = where
+    with Judge(checker=checker) as judge:
+        found = [verdict for _, verdict in judge.verdicts([pair, pair])]
+        assert [(v.correct, v.reason, v.detail) for v in found] == [
+            (False, "error", "not run: no working sandbox")
+        ] * 2
+        checker.fails = ""
+        assert judge.verdict(*pair).correct
 
 
 def test_what_the_sandbox_raises_comes_out_and_spoils_nothing_else() -> None:
