@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from nanolm.cli import cli
 from nanolm.errors import UsageError
 from nanolm.reports import review
-from nanolm.reports.compare import find
+from nanolm.reports.folders import find
 from nanolm.reports.folders import RunFolder
 
 WriteRun = Callable[..., Path]
