@@ -171,7 +171,7 @@ def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: 
         "benchmarks": {
             slug: {"title": edition.benchmarks[slug].title, "items": count} for slug, count in counts.items()
         },
-        "entries": {row.file_name: {"title": row.title} for row in table},
+        "entries": {row.file_name: {"title": row.label} for row in table},
     }
     text = json.dumps(site).replace("<", "\\u003c")
     (out / "data" / "site.js").write_text(f"window.nanolmSite = {text};\n", encoding="ascii")

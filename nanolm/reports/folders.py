@@ -1,6 +1,7 @@
 """Reads `reports/<edition>/<entry>/`: score.json, run.json, outputs and verdicts."""
 
 import contextlib
+import hashlib
 import math
 import re
 from collections.abc import Iterator
@@ -55,8 +56,11 @@ class RunFolder:
 
     @property
     def file_name(self) -> str:
-        """The name as part of a file name or address."""
-        return re.sub(r"[^A-Za-z0-9._-]", "_", self.name)
+        """The name as part of a file name or address; no other name has the same."""
+        plain = re.sub(r"[^A-Za-z0-9._-]", "_", self.name)
+        if plain == self.name and plain not in ("index", "items"):
+            return plain
+        return f"{plain}-{hashlib.sha256(self.name.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
 
     @property
     def superseded_by(self) -> str | None:

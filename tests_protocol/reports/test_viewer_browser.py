@@ -1,5 +1,6 @@
 """The pages in a real browser, opened from the file system."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -186,3 +187,47 @@ def test_a_whole_category_and_all_benchmarks_are_one_list(page: Any, site: Path)
     page.goto(address)
     page.wait_for_selector("article.item")
     assert page.locator(".row.chosen").count() == 1
+
+
+def test_samples_of_one_entry_stand_side_by_side(page: Any, site: Path) -> None:
+    page.goto(f"file://{site}/items.html#b=arc-easy-mini&e=strong")
+    count(page)
+    page.keyboard.press("j")
+    page.wait_for_selector(".alone .sample")
+    boxes = [each.bounding_box() for each in page.locator(".sample").all()]
+    assert len(boxes) == 4
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[1]["x"] > boxes[0]["x"] + boxes[0]["width"]
+    button = page.get_by_role("button", name="all entries side by side")
+    assert button.get_attribute("aria-pressed") == "false"
+    page.keyboard.press("a")
+    page.wait_for_selector(".columns:not(.alone)")
+    assert page.locator(".column").count() > 1
+    assert button.get_attribute("aria-pressed") == "true"
+
+
+def test_what_was_read_is_in_sight_at_the_end_of_a_long_reply(
+    page: Any, tmp_path: Path, mini: Edition, write_run: Callable[..., Path]
+) -> None:
+    folder = write_run(tmp_path, "long")
+    key = {"benchmark": "arc-easy-mini", "sample": 0}
+    for name, change in (
+        ("outputs", {"text": "word \n" * 4000 + "Answer: C", "finish_reason": "stop"}),
+        ("verdicts", {"span": [24008, 24009], "answer": "C"}),
+    ):
+        path = folder / f"{name}.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for line in lines:
+            line |= change if key.items() <= line.items() else {}
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    build(tmp_path / "mini", tmp_path / "site", mini, items_of(mini))
+    page.goto(f"file://{tmp_path}/site/items.html#b=arc-easy-mini")
+    count(page)
+    page.keyboard.press("j")
+    page.wait_for_selector("pre.reply mark")
+    inside = page.evaluate(
+        """() => { const mark = document.querySelector("pre.reply mark").getBoundingClientRect();
+        const pre = document.querySelector("pre.reply").getBoundingClientRect();
+        return [mark.top >= pre.top && mark.bottom <= pre.bottom, document.querySelector("mark").textContent]; }"""
+    )
+    assert inside == [True, "C"]

@@ -204,12 +204,16 @@ function drawList() {
       choose(position);
     });
     const head = element("span", "row-head");
-    head.append(element("b", "", index.keys[position]));
+    head.append(element("b", "", index.ids[position]));
     const verdicts = element("span", "row-dots");
     if (entries.length === 1) verdicts.append(dots(index.verdicts[entries[0]][position]));
     else for (const entry of entries) verdicts.append(oneDot(entry, index.verdicts[entry][position]));
     head.append(verdicts);
-    row.append(head, element("span", "snippet", index.snippets[position]));
+    const snippet = element("span", "snippet");
+    if (index.keys[position] !== index.ids[position])
+      snippet.append(element("em", "", site.benchmarks[index.slugs[position]].title), " ");
+    snippet.append(element("bdi", "", index.snippets[position]));
+    row.append(head, snippet);
     rows.push(row);
   }
   $("window").replaceChildren(...rows);
@@ -255,11 +259,15 @@ async function showItem() {
   if (wanted !== state.i || chosenIndex !== index) return;
   const box = element("article", "item");
   box.append(itemHead(position), itemPrompt(items?.[at]));
-  const columns = element("div", "columns");
+  const columns = element("div", chosen.length === 1 ? "columns alone" : "columns");
   chosen.forEach((name, k) => columns.append(entryColumn(name, index.verdicts[name][position], outputs[k]?.[at] || {})));
   box.append(columns);
   $("item").replaceChildren(box);
   $("right").scrollTop = 0;
+  for (const mark of box.querySelectorAll("pre.reply mark")) { // what was read is in sight, however long the reply
+    const text = mark.parentElement;
+    if (mark.offsetTop + mark.offsetHeight > text.clientHeight) text.scrollTop = mark.offsetTop - text.clientHeight / 2;
+  }
 }
 
 function itemHead(position) {
@@ -274,7 +282,8 @@ function itemHead(position) {
   const next = element("button", "", "next ›");
   next.title = "j";
   next.addEventListener("click", () => step(1));
-  const every = element("button", "", state.all || !state.e ? "all entries" : "one entry");
+  const every = element("button", "", "all entries side by side");
+  every.setAttribute("aria-pressed", String(Boolean(state.all || !state.e)));
   every.title = "a";
   every.disabled = !state.e;
   every.addEventListener("click", toggleAll);
@@ -292,7 +301,7 @@ function itemPrompt(item) {
   }
   const details = element("details");
   details.open = true;
-  details.append(element("summary", "", "Prompt as sent"), element("pre", "text", item.prompt));
+  details.append(element("summary", "", "Prompt as sent, before each entry's chat template"), element("pre", "text", item.prompt));
   const gold = element("p", "gold");
   gold.append(element("span", "label", "gold"), element("code", "", item.gold ?? "decided by the evaluator's tests"));
   box.append(details, gold);
@@ -306,7 +315,9 @@ function entryColumn(name, letters, outputs) {
   link.href = `entries/${encodeURIComponent(name)}.html`;
   head.append(link, dots(letters));
   column.append(head);
-  [...letters].forEach((letter, sample) => column.append(sampleCard(outputs[sample], sample, letters.length)));
+  const samples = element("div", "samples");
+  [...letters].forEach((letter, sample) => samples.append(sampleCard(outputs[sample], sample, letters.length)));
+  column.append(samples);
   return column;
 }
 
@@ -369,6 +380,7 @@ async function showBenchmark() {
   const entries = Object.keys(site.entries).filter((name) => index.verdicts[name]);
   options($("entry"), [["", "all entries"], ...entries.map((name) => [name, site.entries[name].title])], state.e);
   const groups = [...new Set(index.groups)].filter(Boolean).sort();
+  $("group-label").hidden = groups.length === 0;
   options($("group"), [["", groups.length ? "all groups" : "none"], ...groups.map((g) => [g, g])], state.g);
   state.e = $("entry").value;
   state.g = $("group").value;
