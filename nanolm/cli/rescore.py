@@ -154,6 +154,12 @@ def _show(found: Any, seconds: float, diff: bool, as_json: bool) -> None:
         f"{found.entry}: {found.outputs:,} outputs judged in {seconds:.1f} s, "
         f"{changed}; Nano LM Index {index}" + (f" ({', '.join(notes)})" if notes else "")
     )
+    if found.beside_complete:
+        click.echo(
+            f"{found.entry}: the record holds less than score.json counts; score.json and verdicts.jsonl "
+            "stay as they are, these numbers are in score.partial.json. Was the record damaged?",
+            err=True,
+        )
     if diff:
         for change in found.changes[:_SHOWN]:
             click.echo(f"  {change}")

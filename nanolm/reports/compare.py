@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from nanolm.editions.edition import Edition
@@ -84,7 +85,7 @@ def show(found: Compared, list_items: bool) -> None:
 def _table(edition: Edition, each: Comparison) -> Table:
     """Fits 80 columns with titles of V1's length."""
     table = Table(
-        title=f"{each.first} minus {each.second}",
+        title=escape(f"{each.first} minus {each.second}"),
         title_justify="left",
         caption_justify="left",
         box=box.SIMPLE_HEAD,

@@ -167,6 +167,13 @@ def runs(folder: Path) -> list[RunFolder]:
             f"no run in {folder}: expected {folder}/<entry>/score.json; "
             "run `pytest tests_benchmarks --entry=NAME` first, or name the folder of an edition's reports"
         )
+    places: dict[str, Path] = {}
+    for run in found:
+        if run.name in places:
+            raise RecordError(
+                f"{places[run.name]} and {run.path} are both runs of {run.name!r}; expected one: move a copy elsewhere"
+            )
+        places[run.name] = run.path
     return found
 
 
@@ -179,7 +186,13 @@ def named(entries: list[str], reports: Path, edition: str | None) -> tuple[Editi
     found = [RunFolder(find(name, reports, loaded.name if loaded else None)) for name in entries]
     of = loaded or edition_of(found)
     check_edition(found, of)
-    for run in found:
+    seen: dict[Path, str] = {}
+    for name, run in zip(entries, found, strict=True):
+        where = run.path.resolve()
+        if where in seen:
+            twice = " and ".join(dict.fromkeys((seen[where], name)))
+            raise UsageError(f"the same run is named twice ({twice}); expected different ones")
+        seen[where] = name
         run.identify(of)
     return of, found
 
@@ -203,7 +216,8 @@ def find(name: str, reports: Path, edition: str | None = None) -> Path:
                 f"{'' if edition else '<edition>/'}{name}/score.json, written by `pytest tests_benchmarks "
                 "--entry=NAME`; name another folder with --reports-dir"
             )
-        raise unknown(f"run below {below}", name, {path.parent.name for path in scores})
+        found = unknown("run", name, {path.parent.name for path in scores})
+        raise UsageError(f"{found} (below {below})")
     if len(paths) > 1:
         names = ", ".join(path.parent.name for path in paths)
         raise UsageError(f"{name} has runs of several editions ({names}); say which with --edition")
@@ -246,13 +260,19 @@ def check_edition(found: list[RunFolder], edition: Edition) -> None:
         )
 
 
+_WRITTEN_BY = {
+    "score.json": "`nanolm rescore` on this entry writes it anew",
+    "rescore.json": "`nanolm rescore` on this entry writes it anew",
+    "run.json": "restore it, or move it away: the same run again writes it and generates only what is missing",
+}
+
+
 def _read_json(path: Path, kind: Any) -> Any:
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise RecordError(
-            f"{path} can't be read: {error}; expected the file a run writes; "
-            "run `nanolm rescore` on this entry"
+            f"{path} can't be read: {error}; expected the file a run writes; {_WRITTEN_BY[path.name]}"
         ) from error
 
 

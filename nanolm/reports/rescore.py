@@ -32,6 +32,9 @@ class Rescored(msgspec.Struct, frozen=True, kw_only=True):
     """Against the verdicts that were there before."""
     compared: bool = True
     """False: there were none before."""
+    beside_complete: bool = False
+    """The record lacks outputs that a complete score there counts; that score and its verdicts stay, and
+    these are in `score.partial.json` and `verdicts.partial.jsonl`."""
     kept: int = 0
     """Code verdicts taken over from before, because there are no evaluators here."""
     time_outs: int = 0
@@ -105,7 +108,10 @@ def rescore_entry(
                 engine.update(name=output.engine, version=output.engine_version)
                 yield output
 
-        lines = rescore.rescore(items, outputs(), judge, progress=progress)
+        try:
+            lines = rescore.rescore(items, outputs(), judge, progress=progress)
+        except RecordError as error:
+            raise RecordError(f"{record.path}: {error}") from None
     known = {line.key: line for line in old}
     lines = [_not_run(line, known.get(line.key)) for line in lines]
     kept = sum(line is known.get(line.key) for line in lines)
@@ -133,8 +139,12 @@ def rescore_entry(
     )
     changes = tuple(rescore.diff(old, lines)) if old else ()
     try:
-        file.write(target / file.FILE, lines)
+        partial = score_file.place(target, score).name == score_file.PARTIAL
+        file.write(target / (file.PARTIAL if partial else file.FILE), lines)
         score_file.write(target, score)
+        if not partial:
+            for name in (file.PARTIAL, score_file.PARTIAL):
+                (target / name).unlink(missing_ok=True)
         provenance.write_rescore(
             target,
             edition=edition,
@@ -164,14 +174,15 @@ def rescore_entry(
         score=score,
         changes=changes,
         compared=bool(old),
+        beside_complete=partial,
         kept=kept,
         time_outs=judge.time_outs,
     )
 
 
 def _before(folder: Path) -> list[VerdictLine]:
-    path = folder / file.FILE
-    return list(file.read(path)) if path.exists() else []
+    """A broken line is no reason not to judge again: its output then counts as one without a verdict."""
+    return file.readable(folder / file.FILE)
 
 
 def _not_run(line: VerdictLine, before: VerdictLine | None) -> VerdictLine:

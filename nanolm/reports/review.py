@@ -137,24 +137,17 @@ def read_back(path: Path) -> list[Share]:
     Lines without a verdict are left out. Raises `UsageError` for words that are no fault, naming the line.
     """
     counts: dict[str, dict[str, int]] = {}
-    csv.field_size_limit(1 << 30)
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        if not {"benchmark", "verdict"} <= set(reader.fieldnames or ()):
+    for number, line in enumerate(_table(path), start=2):
+        word = (line["verdict"] or "").strip().casefold().replace("\u2019", "'").removesuffix("'s fault")
+        if not word:
+            continue
+        if word not in FAULTS:
             raise UsageError(
-                f"{path} has no columns benchmark and verdict; expected a file of `nanolm review`"
+                f"{path}, row {number}: verdict {line['verdict']!r}; expected one of {', '.join(FAULTS)}"
             )
-        for number, line in enumerate(reader, start=2):
-            word = (line["verdict"] or "").strip().casefold().removesuffix("'s fault")
-            if not word:
-                continue
-            if word not in FAULTS:
-                raise UsageError(
-                    f"{path}, row {number}: verdict {line['verdict']!r}; expected one of {', '.join(FAULTS)}"
-                )
-            for benchmark in (line["benchmark"], "all"):
-                of = counts.setdefault(benchmark, dict.fromkeys(FAULTS, 0))
-                of[word] += 1
+        for benchmark in (line["benchmark"], "all"):
+            of = counts.setdefault(benchmark, dict.fromkeys(FAULTS, 0))
+            of[word] += 1
     if not counts:
         raise UsageError(
             f"{path} holds no verdict yet; fill the verdict column with one of {', '.join(FAULTS)}"
@@ -171,6 +164,30 @@ def read_back(path: Path) -> list[Share]:
         for benchmark in order
         for fault, count in counts[benchmark].items()
     ]
+
+
+def _table(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV, as spreadsheets write it: with a byte order mark, or with semicolons or tabs."""
+    csv.field_size_limit(1 << 30)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path} is no text in UTF-8 ({error.reason} at byte {error.start}); expected a file of "
+            "`nanolm review`; in a spreadsheet, save it as CSV UTF-8"
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            f"{path} can't be read: {error.strerror}; expected a CSV of `nanolm review`"
+        ) from None
+    for delimiter in (",", ";", "\t"):
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+        try:
+            if {"benchmark", "verdict"} <= set(reader.fieldnames or ()):
+                return [dict(row) for row in reader]
+        except csv.Error as error:
+            raise UsageError(f"{path}, row {reader.line_num}: no CSV ({error})") from None
+    raise UsageError(f"{path} has no columns benchmark and verdict; expected a file of `nanolm review`")
 
 
 def as_page(found: Sequence[Failure]) -> str:
