@@ -25,7 +25,7 @@ from nanolm.reports.rescore import rescore_entry
 from nanolm.schema import Decoding, Output
 from nanolm.verdicts.judge import Judge
 
-PROSE = "The question asks for the value, so we look at each part in turn and compare. " * 6
+PROSE = "The question asks for the value, so we look at each part in turn and compare. " * 6 + "\n\n"
 
 
 def here(edition: Edition) -> Edition:

@@ -49,7 +49,7 @@ def command(
     import msgspec
 
     from nanolm.errors import UsageError, unknown
-    from nanolm.reports import review
+    from nanolm.reports import review, review_page
     from nanolm.reports.folders import named
     from nanolm.reports.items import items_of
 
@@ -74,6 +74,12 @@ def command(
         if slug not in suite.benchmarks:
             raise unknown("benchmark", slug, suite.benchmarks)
     found = review.failures(review.draw(runs, per_benchmark, seed, benchmarks), items_of(suite))
-    text = review.as_csv(found) if out.suffix == ".csv" else review.as_page(found)
+    slugs = dict.fromkeys(one.benchmark for one in found)
+    private = [
+        suite.benchmarks[slug].title
+        for slug in slugs
+        if slug in suite.benchmarks and not suite.benchmarks[slug].redistribute
+    ]
+    text = review.as_csv(found) if out.suffix == ".csv" else review_page.as_page(found, private)
     out.write_text(text, encoding="utf-8", errors="backslashreplace")
     click.echo(f"{out}: {len(found)} failures to read, seed {seed}")

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from nanolm.editions.edition import Edition
+from nanolm.reports import review, review_page
 from nanolm.reports.board import build
+from nanolm.reports.folders import RunFolder
 from nanolm.reports.items import items_of
 
 pytestmark = pytest.mark.browser
@@ -231,3 +233,36 @@ def test_what_was_read_is_in_sight_at_the_end_of_a_long_reply(
         return [mark.top >= pre.top && mark.bottom <= pre.bottom, document.querySelector("mark").textContent]; }"""
     )
     assert inside == [True, "C"]
+
+
+def test_a_review_is_filled_in_kept_saved_and_read_back(
+    page: Any, tmp_path: Path, mini: Edition, write_run: Callable[..., Path]
+) -> None:
+    run = RunFolder(write_run(tmp_path, "weak", 0.2, think=True))
+    found = review.failures(review.draw([run], 2, 0), items_of(mini))
+    path = tmp_path / "review.html"
+    path.write_text(
+        review_page.as_page(found, ["HellaSwag-Pro"]), encoding="utf-8", errors="backslashreplace"
+    )
+    page.goto(path.as_uri())
+    assert "must not be redistributed" in page.locator(".note").text_content()
+    read = [one.parts[2] for one in found if one.parts[2]]
+    assert read
+    assert page.locator("mark").all_text_contents() == read
+    cards = page.locator("article")
+    assert cards.count() == len(found)
+    for number, fault in enumerate(("model", "extractor", "model")):
+        cards.nth(number).get_by_label(fault).check()
+    cards.nth(1).locator("input[type=text]").fill('a "note", with\u00e4')
+    page.wait_for_timeout(500)  # the browser's own process takes storage over from the page's
+    page.reload()
+    assert page.locator("#done").text_content() == "3"
+    assert cards.nth(1).locator("input[type=text]").input_value() == 'a "note", with\u00e4'
+    with page.expect_download() as download:
+        page.locator("#save").click()
+    download.value.save_as(tmp_path / "review.csv")
+    shares = {(one.benchmark, one.fault): one for one in review.read_back(tmp_path / "review.csv")}
+    everything = shares["all", "model"]
+    assert (everything.count, everything.reviewed) == (2, 3)
+    assert everything.share.low < 2 / 3 < everything.share.high
+    assert shares["all", "extractor"].count == 1
