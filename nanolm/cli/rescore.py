@@ -102,6 +102,7 @@ def _one(edition: Any, name: str, reports: Path, against: str | None) -> Any:
                 judge,
                 record,
                 target,
+                code_marks=checking.marks,
                 against=before,
                 command=[Path(sys.argv[0]).name, *sys.argv[1:]],
                 progress=_progress(name),
