@@ -162,7 +162,8 @@ def test_everything_that_shows_outputs_finds_the_parent_s(
 
 def test_editions_are_never_mixed(reports: Path, patch: Path, changed_rule: None, tmp_path: Path) -> None:
     nanolm("rescore", "--all", f"--edition={patch}", f"--reports-dir={reports}")
-    shutil.copytree(reports / "mini" / "loose", reports / "mini-1.0.1" / "loose-before")
+    shutil.rmtree(reports / "mini-1.0.1" / "loose")
+    shutil.copytree(reports / "mini" / "loose", reports / "mini-1.0.1" / "loose")
     said = error("board", reports / "mini-1.0.1", "-o", tmp_path / "site", f"--edition={patch}")
     assert "these runs belong to different editions" in said
     assert not (tmp_path / "site").exists()
