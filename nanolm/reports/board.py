@@ -123,6 +123,7 @@ def _write_pages(
         reasons=_reasons,
         differences=differences,
         middle=middle,
+        shown=shown,
     )
     _write(out / "board.html", board)
     _write(out / "index.html", '<!doctype html><meta http-equiv="refresh" content="0;url=board.html">\n')
