@@ -266,3 +266,18 @@ def test_a_review_is_filled_in_kept_saved_and_read_back(
     assert (everything.count, everything.reviewed) == (2, 3)
     assert everything.share.low < 2 / 3 < everything.share.high
     assert shares["all", "extractor"].count == 1
+
+
+def test_golds_and_answers_of_several_lines_stand_in_a_block(page: Any, site: Path) -> None:
+    page.goto(f"file://{site}/items.html#b=toolalpaca-mini&e=weak")
+    count(page)
+    page.keyboard.press("j")
+    page.wait_for_selector(".gold code")
+    gold = page.locator(".gold code")
+    assert "\n" in gold.text_content()
+    assert gold.evaluate("(code) => getComputedStyle(code).display") == "block"
+    page.goto(f"file://{site}/items.html#b=arc-easy-mini&e=weak")
+    count(page)
+    page.keyboard.press("j")
+    page.wait_for_function("document.querySelector('.item-head h1')?.textContent.startsWith('ARC')")
+    assert page.locator(".gold code").evaluate("(code) => getComputedStyle(code).display") == "inline"

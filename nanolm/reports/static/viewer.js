@@ -303,7 +303,7 @@ function itemPrompt(item) {
   details.open = true;
   details.append(element("summary", "", "Prompt as sent, before each entry's chat template"), element("pre", "text", item.prompt));
   const gold = element("p", "gold");
-  gold.append(element("span", "label", "gold"), element("code", "", item.gold ?? "decided by the evaluator's tests"));
+  gold.append(element("span", "label", "gold"), element("code", (item.gold ?? "").includes("\n") ? "block" : "", item.gold ?? "decided by the evaluator's tests"));
   box.append(details, gold);
   return box;
 }
@@ -332,15 +332,17 @@ function sampleCard(output, sample, samples) {
   const head = element("div", "sample-head");
   head.append(element("span", "verdict " + verdict, verdict));
   if (samples > 1) head.append(element("span", "quiet", `sample ${sample + 1} of ${samples}`));
-  head.append(element("span", "quiet", `${output.tokens.toLocaleString("en")} tokens · ended by ${output.finish}`));
+  head.append(element("span", "quiet", `${output.tokens.toLocaleString("en")} token${output.tokens === 1 ? "" : "s"} · ended by ${output.finish}`));
   card.append(head);
   const read = element("p", "read");
-  read.append(element("span", "label", "read"), element("code", "", output.answer ?? "nothing"));
+  const [reasoning, before, span, after] = output.parts;
+  const lines = (output.answer ?? "").includes("\n"); // a program or calls: not twice, and not in a line of text
+  if (lines && output.answer.trim() === span.trim()) read.append(element("span", "label", "read"), element("span", "quiet", "the marked text"));
+  else read.append(element("span", "label", "read"), element("code", lines ? "block" : "", output.answer ?? "nothing"));
   if (output.rule) read.append(element("span", "label", "rule"), element("code", "", output.rule));
   card.append(read);
   if (output.detail) card.append(element("p", "quiet", output.detail));
   if (output.error) card.append(element("p", "failed", output.error));
-  const [reasoning, before, span, after] = output.parts;
   if (reasoning) {
     const fold = element("details", "reasoning");
     fold.open = !foldReasoning;
