@@ -69,9 +69,19 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point: errors meant for the user are one line on standard error, exit status 1."""
+    """Entry point: errors meant for the user are one line on standard error, exit status 1.
+
+    So are files and folders that the system refuses: what it says of them is all there is to say.
+    """
     try:
         cli(standalone_mode=True)
     except NanoLMError as error:
         click.echo(f"nanolm: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(
+            f"nanolm: {error.filename}: {error.strerror}; check the path and who may write there", err=True
+        )
         sys.exit(1)

@@ -23,11 +23,11 @@ def command(folder: Path | None, out: Path, edition: str | None, private: bool, 
     """
     from nanolm import editions
     from nanolm.reports.board import build
-    from nanolm.reports.folders import edition_folder, one_edition, runs
+    from nanolm.reports.folders import edition_folder, edition_of, runs
     from nanolm.reports.items import items_of
 
     folder = edition_folder(folder)
-    found = editions.load(edition or one_edition(runs(folder))[0])
+    found = editions.load(edition) if edition else edition_of(runs(folder))
     built = build(folder, out, found, items_of(found), private=private)
     if as_json:
         click.echo(json.dumps({**built._asdict(), "page": str(built.page)}))
@@ -37,8 +37,8 @@ def command(folder: Path | None, out: Path, edition: str | None, private: bool, 
     )
     if built.without_outputs:
         click.echo(
-            f"No verdicts beside the outputs of {', '.join(built.without_outputs)}: not compared, "
-            "and not among the items. `nanolm rescore` writes them"
+            f"Not among the items, for want of outputs with verdicts: {', '.join(built.without_outputs)} "
+            "(`nanolm rescore` writes verdicts)"
         )
     if built.left_out:
         click.echo(f"Items of {', '.join(built.left_out)} are left out: not to be redistributed (--private)")

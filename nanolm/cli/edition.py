@@ -165,6 +165,10 @@ def diff(before: str, after: str, as_json: bool) -> None:
         return
     for each in found.differences:
         tables.print_line(f"{each.what}: {_short(each.before)} -> {_short(each.after)}")
+    for what, shown in found.untouched.items():
+        tables.print_line(f"Untouched: {what} ({shown})")
+    if found.not_shown:
+        tables.print_line(f"Not frozen in both, so nothing is shown of: {', '.join(found.not_shown)}")
     follows = {
         "nothing": "No number changes.",
         "patch": "A patch edition: every stored output is rescored, nothing is generated anew.",

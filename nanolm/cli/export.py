@@ -19,15 +19,13 @@ def command(
 
     ENTRIES are names below the reports folder, or run folders.
     """
-    from nanolm import editions
-    from nanolm.reports.compare import find
     from nanolm.reports.export import export
-    from nanolm.reports.folders import RunFolder
+    from nanolm.reports.folders import named
 
+    suite, runs = named(list(entries), reports_dir, edition)
     written = []
-    for name in entries:
-        run = RunFolder(find(name, reports_dir, edition))
-        path, rows = export(run, editions.load(edition or run.score.edition), out)
+    for run in runs:
+        path, rows = export(run, suite, out)
         written.append({"file": str(path), "rows": rows, "card": str(path.with_suffix(".md"))})
     if as_json:
         click.echo(json.dumps(written))

@@ -18,43 +18,79 @@ _SHOWN = 200
 @click.option("--edition", "edition_name", default="nano-lm-v1", show_default=True, help="Name or folder.")
 @click.option("--reports-dir", type=click.Path(path_type=Path), default=Path("reports"), show_default=True)
 @click.option("--diff", is_flag=True, help="List every verdict that changed, with both rules.")
+@click.option(
+    "--against",
+    metavar="EDITION",
+    help="Compare with the verdicts under this edition, by name (default: with the last ones).",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object an entry.")
 def command(
-    entry: tuple[str, ...], everything: bool, edition_name: str, reports_dir: Path, diff: bool, as_json: bool
+    entry: tuple[str, ...],
+    everything: bool,
+    edition_name: str,
+    reports_dir: Path,
+    diff: bool,
+    against: str | None,
+    as_json: bool,
 ) -> None:
     """Judge and score recorded outputs again; never generates.
 
-    Writes verdicts.jsonl and score.json into reports/<edition>/<entry>. A patch edition judges the
-    record of the edition it inherits from.
+    Writes verdicts.jsonl, score.json and rescore.json into reports/<edition>/<entry>. A patch edition
+    judges the record of the edition it inherits from. An entry that can't be judged does not stop the
+    others; exit status 1 when there was one.
     """
     from nanolm import editions
+    from nanolm.errors import NanoLMError
     from nanolm.reports import rescore
 
     edition = editions.load(edition_name)
-    names = rescore.recorded(reports_dir, edition) if everything else list(entry)
+    names = list(dict.fromkeys([*entry, *(rescore.recorded(reports_dir, edition) if everything else [])]))
     if not names:
         found = ", ".join(rescore.recorded(reports_dir, edition)) or "none"
         raise UsageError(f"name an entry, or use --all; entries with a record in {reports_dir}: {found}")
+    failed = False
     for name in names:
         start = time.perf_counter()
-        found = _one(edition, name, reports_dir)
+        try:
+            found = _one(edition, name, reports_dir, against)
+        except NanoLMError as error:
+            if len(names) == 1:
+                raise
+            click.echo(f"nanolm: {name}: {error}", err=True)
+            failed = True
+            continue
         _show(found, time.perf_counter() - start, diff, as_json)
+    if failed:
+        raise SystemExit(1)
 
 
-def _one(edition: Any, name: str, reports: Path) -> Any:
+def _one(edition: Any, name: str, reports: Path, against: str | None) -> Any:
     from nanolm import entries
     from nanolm.plugin.checker import open_checking
+    from nanolm.records.lock import held
     from nanolm.reports import rescore
     from nanolm.run import Suite
     from nanolm.verdicts import cache as caches
+    from nanolm.verdicts import versions
     from nanolm.verdicts.judge import Judge
 
-    if (reports / edition.name / name).is_dir() or any(reports.glob(f"*/{name}/outputs.jsonl*")):
+    versions.check(edition.extractors, edition.name)
+    if name in rescore.recorded(reports, edition):
         record, target = rescore.folders(reports, edition, name)
         who = rescore.entry_of(record) or entries.resolve(name, edition)
     else:
         who = entries.resolve(name, edition)
         record, target = rescore.folders(reports, edition, who.name)
+    before = None
+    if against is not None:
+        before = reports / against / target.name
+        if not (before / "verdicts.jsonl").exists():
+            raise UsageError(
+                f"--against {against}: {before} has no verdicts.jsonl to compare with; expected the name of "
+                f"an edition under which {target.name} was judged"
+            )
+    if held(record):
+        click.echo(f"{name}: a run is writing this record; what it holds by now is judged", err=True)
     code = [slug for slug, spec in edition.benchmarks.items() if spec.answer_type == "code"]
     checking = open_checking(Suite(edition), code)
     try:
@@ -66,7 +102,15 @@ def _one(edition: Any, name: str, reports: Path) -> Any:
             cache=caches.place(),
         ) as judge:
             found = rescore.rescore_entry(
-                edition, who, judge, record, target, code_marks=checking.marks, progress=_progress(name)
+                edition,
+                who,
+                judge,
+                record,
+                target,
+                code_marks=lambda: checking.marks,  # asked after judging
+                against=before,
+                command=[Path(sys.argv[0]).name, *sys.argv[1:]],
+                progress=_progress(name),
             )
     finally:
         checking.close()
@@ -96,6 +140,7 @@ def _show(found: Any, seconds: float, diff: bool, as_json: bool) -> None:
         content = {
             "entry": found.entry,
             "outputs": found.outputs,
+            "missing": found.missing,
             "changed": len(found.changes),
             "kept": found.kept,
             "time_outs": found.time_outs,
@@ -105,13 +150,22 @@ def _show(found: Any, seconds: float, diff: bool, as_json: bool) -> None:
         click.echo(msgspec.json.encode(content))
         return
     index = f"{found.score.index.value:.2f}" if found.score.index else "none (benchmarks are missing)"
-    notes = [f"{found.kept:,} code verdicts taken over"] if found.kept else []
+    changed = (
+        f"{len(found.changes):,} verdicts changed" if found.compared else "no verdicts were there before"
+    )
+    notes = [f"incomplete: {found.missing:,} outputs are missing"] if found.missing else []
+    notes += [f"{found.kept:,} code verdicts taken over"] if found.kept else []
     notes += [f"{found.time_outs:,} math time-outs"] if found.time_outs else []
     click.echo(
         f"{found.entry}: {found.outputs:,} outputs judged in {seconds:.1f} s, "
-        f"{len(found.changes):,} verdicts changed; Nano LM Index {index}"
-        + (f" ({', '.join(notes)})" if notes else "")
+        f"{changed}; Nano LM Index {index}" + (f" ({', '.join(notes)})" if notes else "")
     )
+    if found.beside_complete:
+        click.echo(
+            f"{found.entry}: the record holds less than score.json counts; score.json and verdicts.jsonl "
+            "stay as they are, these numbers are in score.partial.json. Was the record damaged?",
+            err=True,
+        )
     if diff:
         for change in found.changes[:_SHOWN]:
             click.echo(f"  {change}")

@@ -9,7 +9,14 @@ import click
 @click.argument("entries", nargs=-1)
 @click.option("--reports-dir", default="reports", type=click.Path(path_type=Path), show_default=True)
 @click.option("--edition", help="The edition, where an entry has runs of several (name or folder).")
-@click.option("-n", "--per-benchmark", default=20, show_default=True, help="Failures per benchmark.")
+@click.option(
+    "-n",
+    "--per-benchmark",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Failures per benchmark.",
+)
 @click.option("--benchmark", "benchmarks", multiple=True, help="Only this benchmark (can be repeated).")
 @click.option("--seed", default=0, show_default=True, help="Another seed draws another sample.")
 @click.option(
@@ -20,9 +27,7 @@ import click
     type=click.Path(path_type=Path),
     help="A page (.html) or a table (.csv).",
 )
-@click.option(
-    "--read", "filled", type=click.Path(path_type=Path, exists=True), help="Read a reviewed CSV back."
-)
+@click.option("--read", "filled", type=click.Path(path_type=Path), help="Read a reviewed CSV back.")
 @click.option("--json", "as_json", is_flag=True, help="Print shares as JSON (with --read).")
 def command(
     entries: tuple[str, ...],
@@ -43,11 +48,9 @@ def command(
     """
     import msgspec
 
-    from nanolm import editions
     from nanolm.errors import UsageError, unknown
-    from nanolm.reports import review
-    from nanolm.reports.compare import find
-    from nanolm.reports.folders import RunFolder, one_edition
+    from nanolm.reports import review, review_page
+    from nanolm.reports.folders import named
     from nanolm.reports.items import items_of
 
     if filled is not None:
@@ -64,12 +67,19 @@ def command(
         return
     if not entries:
         raise UsageError("name the entries to review, e.g. `nanolm review A B`, or a filled CSV with --read")
-    runs = [RunFolder(find(name, reports_dir, edition)) for name in entries]
-    suite = editions.load(edition or one_edition(runs)[0])
+    if out.suffix not in (".html", ".csv"):
+        raise UsageError(f"-o {out}: expected a name that ends in .html (a page) or .csv (a table)")
+    suite, runs = named(list(entries), reports_dir, edition)
     for slug in benchmarks:
         if slug not in suite.benchmarks:
             raise unknown("benchmark", slug, suite.benchmarks)
     found = review.failures(review.draw(runs, per_benchmark, seed, benchmarks), items_of(suite))
-    text = review.as_csv(found) if out.suffix == ".csv" else review.as_page(found)
+    slugs = dict.fromkeys(one.benchmark for one in found)
+    private = [
+        suite.benchmarks[slug].title
+        for slug in slugs
+        if slug in suite.benchmarks and not suite.benchmarks[slug].redistribute
+    ]
+    text = review.as_csv(found) if out.suffix == ".csv" else review_page.as_page(found, private)
     out.write_text(text, encoding="utf-8", errors="backslashreplace")
     click.echo(f"{out}: {len(found)} failures to read, seed {seed}")

@@ -1,13 +1,13 @@
 """What differs between two editions, and which kind of edition §10 asks for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from nanolm.editions import exclusions
 from nanolm.editions.edition import Edition
-from nanolm.editions.frozen import read_digests, read_frozen
+from nanolm.editions.frozen import FrozenBenchmark, edition_digest, read_digests, read_frozen
 from nanolm.editions.read import sources_of, suite_folder
 
 _SUITE = ("budget", "prompt_limit", "parameter_limit", "samples_sampled", "samples_greedy")
@@ -29,6 +29,11 @@ class EditionDiff(msgspec.Struct, frozen=True, kw_only=True):
     before: str
     after: str
     differences: tuple[Difference, ...]
+    untouched: dict[str, str]
+    """What is the same in both, shown by digest or value: `items and prompts`, `chance levels`,
+    `instructions`, `budget`."""
+    not_shown: tuple[str, ...]
+    """Benchmarks that are not frozen in both: of their items and prompts nothing can be shown."""
     needs: str
     """`nothing`, `patch` (rescore) or `version` (every entry runs again), by §10."""
 
@@ -53,7 +58,44 @@ def diff(before: Edition, after: Edition) -> EditionDiff:
     rescore = len(found) > 0
     found += _tables("source", _pins(before), _pins(after))
     needs = "version" if rerun else "patch" if rescore else "nothing"
-    return EditionDiff(before=before.name, after=after.name, differences=tuple(found), needs=needs)
+    untouched, not_shown = _untouched(before, after, found)
+    return EditionDiff(
+        before=before.name,
+        after=after.name,
+        differences=tuple(found),
+        untouched=untouched,
+        not_shown=not_shown,
+        needs=needs,
+    )
+
+
+def _untouched(
+    before: Edition, after: Edition, differences: Sequence[Difference]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What a patch edition must leave alone (§10), by the digests that were frozen of it."""
+    old, new = (
+        frozen.benchmarks if frozen else {}
+        for frozen in (read_frozen(suite_folder(edition)) for edition in (before, after))
+    )
+    both = {slug: new[slug] for slug in old if slug in new}
+    slugs = dict.fromkeys((*before.benchmarks, *after.benchmarks))
+    changed = {each.what for each in differences}
+    found: dict[str, str] = {}
+    if both and all(each.digest == old[slug].digest for slug, each in both.items()):
+        items = sum(each.items for each in both.values())
+        found["items and prompts"] = (
+            f"{items:,} in {len(both)} of {len(slugs)} benchmarks, digest {edition_digest(both)}"
+        )
+    if both and all((each.chance, each.chance_rule) == _level(old[slug]) for slug, each in both.items()):
+        found["chance levels"] = f"of {len(both)} of {len(slugs)} benchmarks"
+    if before.instructions == after.instructions:
+        found["instructions"] = f"of {len(after.instructions)} answer types"
+    found |= {field: f"{getattr(after, field):,}" for field in ("budget",) if field not in changed}
+    return found, tuple(slug for slug in slugs if slug not in both)
+
+
+def _level(of: FrozenBenchmark) -> tuple[float, str]:
+    return of.chance, of.chance_rule
 
 
 def _pins(edition: Edition) -> dict[str, Any]:

@@ -76,12 +76,16 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     engine_version: str
     dtype: str
     extractors: Mapping[str, str]
-    """Versions that decide a verdict: math-verify and what it stands on (ruling 40)."""
+    """Versions that decide a verdict: math-verify and what it stands on (ruling 40), and of the project's
+    own rules those that are not the first (`nanolm.rules`)."""
     folder: Path
     digest: str
     """SHA-256 over the edition's frozen parts, the first 16 hex digits."""
     inherits: str | None = None
     """A patch edition's parent: same items, prompts and budget (§10)."""
+    ancestors: tuple[str, ...] = ()
+    """A patch edition's: the names of its parent, its parent's parent, and so on; their records are its own
+    to judge."""
     suite_folder: Path | None = None
     """A patch edition's: the ancestor's folder with the suite, its sources and frozen items."""
     principles: tuple[str, ...] = ()

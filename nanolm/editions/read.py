@@ -18,6 +18,8 @@ EDITIONS = Path(__file__).parent
 """Where the package's own editions lie: a folder each, underscores for hyphens."""
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"[a-z0-9]+([-.][a-z0-9]+)*")
+"""An edition's: a folder of reports, too."""
 # §10: a patch edition fixes extraction or scoring; its items, prompts and budget are its parent's.
 _PATCH_KEYS = {"name", "title", "version", "summary", "inherits", "extractors"}
 
@@ -103,9 +105,9 @@ def _folder(name_or_folder: str | Path, heir: Path | None) -> Path:
 def _whole(table: dict[str, Any], path: Path) -> Edition:
     read = tables.convert(table, _EditionFile, path)
     _require(
-        bool(_SLUG.fullmatch(read.name)),
+        bool(_NAME.fullmatch(read.name)),
         path,
-        f"name = {read.name!r}; expected lower-case words-with-hyphens",
+        f"name = {read.name!r}; expected lower-case words with hyphens or dots, as in nano-lm-v1.0.1",
     )
     for key, value in (
         ("budget", read.budget),
@@ -185,7 +187,14 @@ def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Editio
                 f"its parent's (protocol section 10); allowed: {', '.join(sorted(_PATCH_KEYS))}"
             )
     read = tables.convert(table, _PatchFile, path)
+    _require(
+        bool(_NAME.fullmatch(read.name)),
+        path,
+        f"name = {read.name!r}; expected lower-case words with hyphens or dots, as in nano-lm-v1.0.1",
+    )
     parent = _load(read.inherits, heirs)
+    taken = (parent.name, *parent.ancestors)
+    _require(read.name not in taken, path, f"name = {read.name!r} is its parent's; expected a new one")
     return msgspec.structs.replace(
         parent,
         name=read.name,
@@ -193,6 +202,7 @@ def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Editio
         version=read.version,
         summary=read.summary,
         inherits=parent.name,
+        ancestors=(parent.name, *parent.ancestors),
         extractors={**parent.extractors, **read.extractors},
         folder=path.parent,
         suite_folder=suite_folder(parent),

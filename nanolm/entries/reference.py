@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from nanolm.editions.edition import Edition
+from nanolm.editions.read import suite_folder
 from nanolm.entries import entry_file
 from nanolm.entries.entry import Entry, Mode
 from nanolm.entries.synthetic import TITLES as SYNTHETIC
@@ -132,8 +133,10 @@ def _files(edition: Edition | None) -> dict[str, Path]:
         for folder in sorted(_EDITIONS.iterdir(), reverse=True):
             found = {**_in(folder), **found}
         return found
-    parent = _folders().get(edition.inherits) if edition.inherits else None
-    return {**(_in(parent) if parent else {}), **_in(edition.folder)}
+    found = _in(suite_folder(edition))
+    for name in reversed(edition.ancestors):
+        found |= _in(_folders()[name]) if name in _folders() else {}
+    return found | _in(edition.folder)
 
 
 def _in(folder: Path) -> dict[str, Path]:

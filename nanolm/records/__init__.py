@@ -1,6 +1,6 @@
 """The outputs of an entry: append-only, never edited, never lost."""
 
 from nanolm.records.index import Key
-from nanolm.records.record import Record
+from nanolm.records.record import Record, is_recorded
 
-__all__ = ["Key", "Record"]
+__all__ = ["Key", "Record", "is_recorded"]

@@ -1,4 +1,4 @@
-"""`run.json`: what a reader needs to trust a run or repeat it."""
+"""`run.json` and `rescore.json`: what a reader needs to trust a run or a rescore, or repeat it."""
 
 import os
 import platform
@@ -12,10 +12,12 @@ from typing import Any
 import msgspec
 
 import nanolm
+from nanolm import rules
 from nanolm.editions.edition import Edition
 from nanolm.entries.entry import Entry
 
 FILE = "run.json"
+RESCORE = "rescore.json"
 _PACKAGES = (
     "pytest",
     "pytest-xdist",
@@ -53,9 +55,36 @@ def write(
         "ended": now(),
         "commit": _commit(),
         "versions": versions([*edition.extractors, *_PACKAGES]),
+        "rules": dict(rules.VERSIONS),
         "hardware": hardware(),
     }
-    path = folder / FILE
+    return _put(folder / FILE, content)
+
+
+def write_rescore(
+    folder: Path,
+    *,
+    edition: Edition,
+    started: str,
+    command: Sequence[str],
+    rescore: Mapping[str, Any],
+) -> Path:
+    """Write `rescore.json`: what judged a record again, beside the verdicts and score that came of it."""
+    content = {
+        "edition": {"name": edition.name, "version": edition.version, "digest": edition.digest},
+        **rescore,
+        "command": list(command),
+        "started": started,
+        "ended": now(),
+        "commit": _commit(),
+        "versions": versions([*edition.extractors, "numpy"]),
+        "rules": dict(rules.VERSIONS),
+        "hardware": hardware(),
+    }
+    return _put(folder / RESCORE, content)
+
+
+def _put(path: Path, content: Mapping[str, Any]) -> Path:
     temporary = path.with_suffix(".part")
     temporary.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
     temporary.replace(path)

@@ -25,6 +25,11 @@ COMPRESS_FROM = 32 << 20
 """Bytes; a smaller record stays plain text, which is nicer to look at."""
 
 
+def is_recorded(folder: Path) -> bool:
+    """Whether a record lies in this folder."""
+    return (folder / LINES).exists() or (folder / COMPRESSED).exists()
+
+
 class Record:
     """Open with `Record(folder, write=True)` to write, without to read or follow.
 

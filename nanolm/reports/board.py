@@ -14,7 +14,7 @@ from nanolm.editions.edition import Edition
 from nanolm.errors import ScoreError
 from nanolm.reports import charts, viewer
 from nanolm.reports.card import card
-from nanolm.reports.folders import RunFolder, one_edition, runs
+from nanolm.reports.folders import RunFolder, check_edition, runs
 from nanolm.reports.gate import Gate, gate
 from nanolm.reports.table import Row, as_csv, as_json, rows
 from nanolm.schema import BenchmarkScore
@@ -52,13 +52,7 @@ def build(
     for files that can't be read. Pages of an earlier board in `out` are replaced.
     """
     found = runs(folder)
-    name, digest = one_edition(found)
-    if (name, digest) != (edition.name, edition.digest):
-        raise ScoreError(
-            f"the runs in {folder} belong to edition {name} ({digest}), the edition at hand is "
-            f"{edition.name} ({edition.digest}). Rescore the runs under it (nanolm rescore --all), or name "
-            "the edition they have"
-        )
+    check_edition(found, edition)
     for run in found:
         run.identify(edition)
     checks = gate(folder, found)
@@ -129,6 +123,7 @@ def _write_pages(
         reasons=_reasons,
         differences=differences,
         middle=middle,
+        shown=shown,
     )
     _write(out / "board.html", board)
     _write(out / "index.html", '<!doctype html><meta http-equiv="refresh" content="0;url=board.html">\n')
@@ -139,7 +134,7 @@ def _write_pages(
     for row in table:
         markdown = card(edition, row)
         _write(out / "cards" / f"{row.file_name}.md", markdown)
-        run = by_name[row.name].run
+        run = by_name[row.name]
         page = entry_page.render(
             **common,
             root="../",
@@ -148,11 +143,16 @@ def _write_pages(
             shown=shown,
             card=markdown,
             link=_safe_link(row.score.decoding.get("link")),
-            run=json.dumps(run, indent=1, ensure_ascii=False) if run else "",
+            told={"run.json": _pretty(run.run), "rescore.json": _pretty(run.rescored)},
+            rescored=run.rescored,
         )
         _write(out / "entries" / f"{row.file_name}.html", page)
     for file in (resources.files("nanolm.reports") / "static").iterdir():
         (out / "static" / file.name).write_bytes(file.read_bytes())
+
+
+def _pretty(told: Mapping[str, Any]) -> str:
+    return json.dumps(told, indent=1, ensure_ascii=False) if told else ""
 
 
 def _write(path: Path, text: str) -> None:
@@ -172,7 +172,7 @@ def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: 
         "benchmarks": {
             slug: {"title": edition.benchmarks[slug].title, "items": count} for slug, count in counts.items()
         },
-        "entries": {row.file_name: {"title": row.title} for row in table},
+        "entries": {row.file_name: {"title": row.label} for row in table},
     }
     text = json.dumps(site).replace("<", "\\u003c")
     (out / "data" / "site.js").write_text(f"window.nanolmSite = {text};\n", encoding="ascii")
@@ -182,7 +182,7 @@ def _comparisons(
     edition: Edition, found: Sequence[RunFolder]
 ) -> tuple[dict[str, dict[str, Difference | None]], list[Usefulness]]:
     """Pairwise differences and the useful middle, over runs that are complete and have verdicts."""
-    results = {run.name: run.results(edition) for run in found if run.score.complete and run.has_outputs()}
+    results = {run.name: run.results(edition) for run in found if run.score.complete and run.has_verdicts()}
     results = {name: each for name, each in results.items() if len(each) == len(edition.benchmarks)}
     if len(results) < 2:
         return {}, []

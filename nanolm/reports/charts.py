@@ -93,15 +93,20 @@ def _point(row: Row, at: float, y: Callable[[float], float], taken: list[tuple[f
     low = y(index.value if index.low is None else index.low)
     high = y(index.value if index.high is None else index.high)
     kind = "ranked" if row.rank else "unranked"
-    start, height, anchor = _label_place(at, level + 4, 6.4 * len(row.title), taken)
-    place = start if anchor == "start" else start + 6.4 * len(row.title)
+    start, height, anchor = _label_place(at, level + 4, 6.4 * len(row.label), taken)
+    place = start if anchor == "start" else start + 6.4 * len(row.label)
     return (
         f'<a href="entries/{escape(row.file_name)}.html"><g class="point {kind}">'
-        f"<title>{escape(row.title)}: {index.value:.2f}</title>"
+        f"<title>{escape(row.label)}: {index.value:.2f}</title>"
         f'<line class="whisker" x1="{at:.1f}" x2="{at:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>'
         f'<circle cx="{at:.1f}" cy="{level:.1f}" r="5"/>'
-        f'<text x="{place:.1f}" y="{height:.1f}" text-anchor="{anchor}">{escape(row.title)}</text></g></a>'
+        f'<text x="{place:.1f}" y="{height:.1f}" text-anchor="{anchor}">{_isolated(row.label)}</text></g></a>'
     )
+
+
+def _isolated(text: str) -> str:
+    """As text whose direction its own letters decide, whatever stands beside it."""
+    return f"\u2068{escape(text)}\u2069"
 
 
 def _label_place(

@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from nanolm import editions
 from nanolm.editions.edition import Edition
-from nanolm.errors import UsageError, unknown
-from nanolm.reports.folders import RunFolder, one_edition
+from nanolm.errors import UsageError
+from nanolm.reports.folders import named
 from nanolm.scoring.compare import Comparison, Difference, Usefulness, compare, useful_middle
 
 
@@ -27,9 +27,7 @@ def read(entries: Sequence[str], reports: Path, edition: str | None) -> Compared
     """Find the runs and compare them. Raises `UsageError` for names without a run, `ScoreError` otherwise."""
     if len(entries) < 2:
         raise UsageError("a comparison needs two entries or more, e.g. `nanolm compare A B`")
-    runs = [RunFolder(find(name, reports, edition)) for name in entries]
-    found = editions.load(edition or one_edition(runs)[0])
-    one_edition(runs)
+    found, runs = named(list(entries), reports, edition)
     results = {name: run.results(found) for name, run in zip(entries, runs, strict=True)}
     if len(results) < len(entries):
         raise UsageError("the same entry is named twice; a comparison needs different entries")
@@ -41,23 +39,6 @@ def read(entries: Sequence[str], reports: Path, edition: str | None) -> Compared
         ),
         middle=tuple(useful_middle(found, results)),
     )
-
-
-def find(name: str, reports: Path, edition: str | None = None) -> Path:
-    """The run folder of an entry: a folder as it is, or the one of that name below the reports folder."""
-    if (Path(name) / "score.json").exists():
-        return Path(name)
-    scores = sorted(reports.glob("*/*/score.json"))
-    wanted = edition and Path(edition).name.replace("_", "-")
-    paths = [path.parent for path in scores if path.parent.name == name]
-    if wanted and len(paths) > 1:
-        paths = [path for path in paths if path.parent.name == wanted]
-    if not paths:
-        raise unknown(f"run below {reports}/", name, {path.parent.name for path in scores})
-    if len(paths) > 1:
-        names = ", ".join(path.parent.name for path in paths)
-        raise UsageError(f"{name} has runs of several editions ({names}); say which with --edition")
-    return paths[0]
 
 
 def as_json(found: Compared) -> str:
@@ -104,7 +85,7 @@ def show(found: Compared, list_items: bool) -> None:
 def _table(edition: Edition, each: Comparison) -> Table:
     """Fits 80 columns with titles of V1's length."""
     table = Table(
-        title=f"{each.first} minus {each.second}",
+        title=escape(f"{each.first} minus {each.second}"),
         title_justify="left",
         caption_justify="left",
         box=box.SIMPLE_HEAD,

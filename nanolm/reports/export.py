@@ -14,6 +14,36 @@ from nanolm.reports.viewer import as_text
 
 _ROWS = 4096  # rows in memory at a time
 
+COLUMNS = (
+    ("benchmark", "string", "slug of the benchmark"),
+    ("category", "string", "slug of its category"),
+    ("item", "string", "the item's id in its source"),
+    ("sample", "int32", "which of the item's samples, from 0"),
+    ("seed", "int64", "what the engine's sampling was seeded with"),
+    ("entry", "string", "name of the entry: a model at a revision in one mode"),
+    ("entry_digest", "string", "digest of what decides its outputs: revision, template, decoding, stop ids"),
+    ("prompt_digest", "string", "digest of the user message"),
+    ("decoding", "string", "decoding settings, as JSON"),
+    ("max_tokens", "int32", "the budget of new tokens for this prompt"),
+    ("text", "string", "what the engine wrote, special tokens kept"),
+    ("finish_reason", "string", "stop, length, unsupported (the prompt does not fit) or error"),
+    ("prompt_tokens", "int32", "tokens of the rendered prompt"),
+    ("output_tokens", "int32", "tokens that were written"),
+    ("error", "string", "what the engine said when it failed"),
+    ("started", "float64", "Unix time at which generation began"),
+    ("seconds", "float64", "how long it took"),
+    ("engine", "string", "the engine's name"),
+    ("engine_version", "string", "and its version"),
+    ("correct", "bool_", "the verdict; null where an output was not judged"),
+    ("reason", "string", "why not correct: wrong, unparseable, truncated, unsupported or error"),
+    ("answer", "string", "what was read; JSON when it is no text"),
+    ("rule", "string", "the extraction rule that decided"),
+    ("span_start", "int64", "where the answer stands in `text`, in code points"),
+    ("span_end", "int64", "and where it ends"),
+    ("detail", "string", "what a judge or evaluator adds"),
+)
+"""Name, type in pyarrow's words, what it holds."""
+
 
 def export(run: RunFolder, edition: Edition, out: Path) -> tuple[Path, int]:
     """Write `<entry>.parquet` and `<entry>.md` to `out`; returns the Parquet file and its number of rows.
@@ -27,36 +57,7 @@ def export(run: RunFolder, edition: Edition, out: Path) -> tuple[Path, int]:
     except ModuleNotFoundError as error:
         raise UsageError("writing Parquet needs pyarrow: pip install 'nanolm[board]'") from error
 
-    schema = pa.schema(
-        [
-            ("benchmark", pa.string()),
-            ("category", pa.string()),
-            ("item", pa.string()),
-            ("sample", pa.int32()),
-            ("seed", pa.int64()),
-            ("entry", pa.string()),
-            ("entry_digest", pa.string()),
-            ("prompt_digest", pa.string()),
-            ("decoding", pa.string()),
-            ("max_tokens", pa.int32()),
-            ("text", pa.string()),
-            ("finish_reason", pa.string()),
-            ("prompt_tokens", pa.int32()),
-            ("output_tokens", pa.int32()),
-            ("error", pa.string()),
-            ("started", pa.float64()),
-            ("seconds", pa.float64()),
-            ("engine", pa.string()),
-            ("engine_version", pa.string()),
-            ("correct", pa.bool_()),
-            ("reason", pa.string()),
-            ("answer", pa.string()),
-            ("rule", pa.string()),
-            ("span_start", pa.int64()),
-            ("span_end", pa.int64()),
-            ("detail", pa.string()),
-        ]
-    )
+    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind, _ in COLUMNS])
     out.mkdir(parents=True, exist_ok=True)
     path, count = out / f"{run.file_name}.parquet", 0
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -118,7 +119,13 @@ def _data_card(run: RunFolder, edition: Edition, file: str, count: int, schema: 
     model = score.model
     standing = "published" if score.publishable else "not publishable: "
     standing += "; ".join(score.not_publishable_because) if not score.publishable else ""
-    fields = "\n".join(f"| `{field.name}` | {field.type} |" for field in schema)
+    fields = "\n".join(
+        f"| `{field.name}` | {field.type} | {text} |"
+        for field, (_, _, text) in zip(schema, COLUMNS, strict=True)
+    )
+    closed = [spec.title for spec in edition.benchmarks.values() if not spec.redistribute]
+    kept = f" Items of {', '.join(closed)} must not be redistributed." if closed else ""
+    repository = f"`{model['repo']}` at `{model.get('revision', '')}`" if model.get("repo") else run.name
     sources = "\n".join(
         f"| {spec.title} | {spec.split} | {spec.licence} |" for spec in edition.benchmarks.values()
     )
@@ -126,7 +133,7 @@ def _data_card(run: RunFolder, edition: Edition, file: str, count: int, schema: 
 
 `{file}`: {count:,} rows, one per output (item × sample), with the verdict that scored it.
 
-- Model: `{model.get("repo", "")}` at `{model.get("revision", "")}`, mode `{score.mode}`, \
+- Model: {repository}, mode `{score.mode}`, \
 licence {model.get("licence") or "none stated"}
 - Edition: {edition.name} {edition.version} (`{score.edition_digest}`)
 - Engine: {score.engine.get("name", "")} {score.engine.get("version", "")}; {score.samples} sample(s) per item
@@ -134,10 +141,10 @@ licence {model.get("licence") or "none stated"}
 
 `text` is what the engine wrote, special tokens kept; `span_start` and `span_end` are positions in it, in code
 points. A lone surrogate is replaced by U+FFFD. Prompts, questions and gold answers are not part of this file:
-they belong to the sources below, each under its own licence. The outputs can repeat parts of them.
+they belong to the sources below, each under its own licence. The outputs can repeat parts of them.{kept}
 
-| Column | Type |
-|---|---|
+| Column | Type | What it holds |
+|---|---|---|
 {fields}
 
 | Benchmark | Source and split | Licence |

@@ -1,7 +1,8 @@
-"""Reads `reports/<edition>/<entry>/`: score.json, run.json, outputs and verdicts, line by line."""
+"""Reads `reports/<edition>/<entry>/`: score.json, run.json, outputs and verdicts."""
 
 import contextlib
-import json
+import hashlib
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +10,13 @@ from typing import Any
 
 import msgspec
 
+from nanolm import editions
 from nanolm.editions.edition import Edition
 from nanolm.entries.entry import Entry
 from nanolm.entries.reference import names, resolve
 from nanolm.entries.synthetic import TITLES, synthetic
-from nanolm.errors import NanoLMError, RecordError, ScoreError, UsageError
-from nanolm.records.frames import zstd
+from nanolm.errors import NanoLMError, RecordError, ScoreError, UsageError, unknown
+from nanolm.records import Record, is_recorded
 from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally
 from nanolm.verdicts import file
@@ -29,16 +31,23 @@ class RunFolder:
         self.score: EntryScore = _read_json(path / "score.json", EntryScore)
         self.entry: Entry | None = None
         """The edition's own entry of that name, once `identify` has looked for it."""
-        run = path / "run.json"
-        self.run: dict[str, Any] = _read_json(run, dict) if run.exists() else {}
+        self.record = path
+        """Where the outputs lie: of a patch edition's run the parent's folder, once identified."""
+        self.run: dict[str, Any] = _json_if_there(path / "run.json")
+        rescored = _json_if_there(path / "rescore.json")
+        self.rescored = rescored if str(rescored.get("ended", "")) >= str(self.run.get("ended", "")) else {}
+        """rescore.json: what judged last, when that was a rescore and not the run."""
 
     def identify(self, edition: Edition) -> None:
-        """Look the entry up among the edition's: its title, markers, and what has superseded it since."""
+        """Look the entry up among the edition's (its title, markers, what has superseded it since), and its
+        record in the folders of the edition and of those it inherits from."""
         if self.name in TITLES:
             self.entry = synthetic(self.name)
         elif self.name in names(edition):
             with contextlib.suppress(NanoLMError):
                 self.entry = resolve(self.name, edition)
+        self.record = record_folder(self.path, edition) or self.path
+        self.run = self.run or _json_if_there(self.record / "run.json")
 
     @property
     def name(self) -> str:
@@ -47,8 +56,11 @@ class RunFolder:
 
     @property
     def file_name(self) -> str:
-        """The name as part of a file name or address."""
-        return re.sub(r"[^A-Za-z0-9._-]", "_", self.name)
+        """The name as part of a file name or address; no other name has the same."""
+        plain = re.sub(r"[^A-Za-z0-9._-]", "_", self.name)
+        if plain == self.name and plain not in ("index", "items"):
+            return plain
+        return f"{plain}-{hashlib.sha256(self.name.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
 
     @property
     def superseded_by(self) -> str | None:
@@ -76,20 +88,29 @@ class RunFolder:
             return entry[field]
         return self.run.get(field, default)
 
+    def has_verdicts(self) -> bool:
+        """Whether there is what comparisons start from."""
+        return (self.path / file.FILE).exists()
+
     def has_outputs(self) -> bool:
-        """Whether there is a record to show."""
-        return _find(self.path, "outputs") is not None and (self.path / file.FILE).exists()
+        """Whether there is a record with verdicts to show."""
+        return is_recorded(self.record) and self.has_verdicts()
 
     def outputs(self) -> Iterator[Output]:
-        """Every recorded output, as it was written."""
-        return _lines(self.path, "outputs", Output)
+        """Every recorded output; of an error and what replaced it, the latter."""
+        if not is_recorded(self.record):
+            raise RecordError(
+                f"{self.record} has no outputs.jsonl or outputs.jsonl.zst; run the entry first, or put its "
+                "record there"
+            )
+        with Record(self.record) as record:
+            yield from record.outputs()
 
     def verdicts(self) -> Iterator[VerdictLine]:
         """Every verdict."""
-        path = self.path / file.FILE
-        if not path.exists():
+        if not self.has_verdicts():
             raise RecordError(f"{self.path} has no {file.FILE}; `nanolm rescore` on this entry writes it")
-        return file.read(path)
+        return file.read(self.path / file.FILE)
 
     def results(self, edition: Edition) -> dict[str, BenchmarkResult]:
         """What scoring starts from, by benchmark: read from the verdicts and score.json's chance levels."""
@@ -109,7 +130,22 @@ class RunFolder:
             tallies[slug] = Tally(spec, line.chance, line.chance_rule, list(ids), self.score.samples)
         for (benchmark, item, sample), verdict in lines.items():
             tallies[benchmark].add(item, sample, verdict.verdict, 0)
-        return {slug: tallies[slug].result() for slug in edition.benchmarks if slug in tallies}
+        results = {slug: tallies[slug].result() for slug in edition.benchmarks if slug in tallies}
+        for slug, result in results.items():
+            if self.score.complete and not math.isclose(result.raw, self.score.benchmarks[slug].raw):
+                raise ScoreError(
+                    f"{self.path / file.FILE} and score.json are not of one judging: raw accuracy on {slug} is "
+                    f"{result.raw:.6f} by the verdicts, {self.score.benchmarks[slug].raw:.6f} by the score. "
+                    "Run `nanolm rescore` on this entry"
+                )
+        return results
+
+
+def record_folder(target: Path, edition: Edition) -> Path | None:
+    """Where the record behind a run folder lies: there, or in the same entry's folder of the nearest edition
+    that this one inherits from (§10: a patch edition generates nothing). None when there is none."""
+    places = [target, *(target.parent.parent / name / target.name for name in edition.ancestors)]
+    return next((place for place in places if is_recorded(place)), None)
 
 
 def edition_folder(folder: Path | None, reports: Path = Path("reports")) -> Path:
@@ -131,23 +167,104 @@ def runs(folder: Path) -> list[RunFolder]:
             f"no run in {folder}: expected {folder}/<entry>/score.json; "
             "run `pytest tests_benchmarks --entry=NAME` first, or name the folder of an edition's reports"
         )
+    places: dict[str, Path] = {}
+    for run in found:
+        if run.name in places:
+            raise RecordError(
+                f"{places[run.name]} and {run.path} are both runs of {run.name!r}; expected one: move a copy elsewhere"
+            )
+        places[run.name] = run.path
     return found
+
+
+def named(entries: list[str], reports: Path, edition: str | None) -> tuple[Edition, list[RunFolder]]:
+    """The runs of these names or in these folders, and the one edition they are of.
+
+    Raises `UsageError` for names without a run, `ScoreError` when they are not of one edition.
+    """
+    loaded = editions.load(edition) if edition else None
+    found = [RunFolder(find(name, reports, loaded.name if loaded else None)) for name in entries]
+    of = loaded or edition_of(found)
+    check_edition(found, of)
+    seen: dict[Path, str] = {}
+    for name, run in zip(entries, found, strict=True):
+        where = run.path.resolve()
+        if where in seen:
+            twice = " and ".join(dict.fromkeys((seen[where], name)))
+            raise UsageError(f"the same run is named twice ({twice}); expected different ones")
+        seen[where] = name
+        run.identify(of)
+    return of, found
+
+
+def find(name: str, reports: Path, edition: str | None = None) -> Path:
+    """The run folder of an entry: a folder as it is, or the one of that name below the reports folder.
+
+    `edition`: the name of the edition whose run is meant.
+    """
+    if (Path(name) / "score.json").exists():
+        return Path(name)
+    below = f"{reports / edition if edition else reports}/"
+    scores = [
+        path for path in sorted(reports.glob("*/*/score.json")) if edition in (None, path.parent.parent.name)
+    ]
+    paths = [path.parent for path in scores if path.parent.name == name]
+    if not paths:
+        if not scores:
+            raise UsageError(
+                f"no run of {name!r}: there is no run below {below} at all; expected {below}"
+                f"{'' if edition else '<edition>/'}{name}/score.json, written by `pytest tests_benchmarks "
+                "--entry=NAME`; name another folder with --reports-dir"
+            )
+        found = unknown("run", name, {path.parent.name for path in scores})
+        raise UsageError(f"{found} (below {below})")
+    if len(paths) > 1:
+        names = ", ".join(path.parent.name for path in paths)
+        raise UsageError(f"{name} has runs of several editions ({names}); say which with --edition")
+    return paths[0]
+
+
+def edition_of(found: list[RunFolder]) -> Edition:
+    """The edition that all these runs name. Raises `ScoreError` when they are of several."""
+    name, _ = one_edition(found)
+    if name not in editions.names():
+        raise UsageError(
+            f"these runs are of edition {name!r} ({found[0].path}), which is not one of nanolm's own "
+            f"({', '.join(editions.names())}); name its folder with --edition path/to/folder"
+        )
+    return editions.load(name)
 
 
 def one_edition(found: list[RunFolder]) -> tuple[str, str]:
     """Name and digest of the edition that all runs belong to (§10). Raises `ScoreError` if they differ."""
-    editions: dict[tuple[str, str], list[str]] = {}
+    of: dict[tuple[str, str], list[str]] = {}
     for run in found:
-        editions.setdefault((run.score.edition, run.score.edition_digest), []).append(run.name)
-    if len(editions) > 1:
-        lines = "; ".join(
-            f"{name} ({digest}): {', '.join(runs)}" for (name, digest), runs in editions.items()
-        )
+        of.setdefault((run.score.edition, run.score.edition_digest), []).append(run.name)
+    if len(of) > 1:
+        lines = "; ".join(f"{name} ({digest}): {', '.join(runs)}" for (name, digest), runs in of.items())
         raise ScoreError(
             f"these runs belong to different editions, and numbers are comparable only within one: {lines}. "
             "Rescore all of them under one edition (nanolm rescore --all --edition NAME)"
         )
-    return next(iter(editions))
+    return next(iter(of))
+
+
+def check_edition(found: list[RunFolder], edition: Edition) -> None:
+    """Raises `ScoreError` unless all runs belong to this very edition."""
+    name, digest = one_edition(found)
+    if (name, digest) != (edition.name, edition.digest):
+        raise ScoreError(
+            f"the runs in {found[0].path.parent} belong to edition {name} ({digest}), the edition at hand is "
+            f"{edition.name} ({edition.digest}). Rescore the runs under it (nanolm rescore --all --edition "
+            "NAME), or name the edition they have"
+        )
+
+
+_WRITTEN_BY = {
+    "score.json": "`nanolm rescore` on this entry writes it anew",
+    "rescore.json": "`nanolm rescore` on this entry writes it anew",
+    "run.json": "restore it, or move it away: the same run again writes it and generates only what is missing",
+}
 
 
 def _read_json(path: Path, kind: Any) -> Any:
@@ -155,48 +272,9 @@ def _read_json(path: Path, kind: Any) -> Any:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise RecordError(
-            f"{path} can't be read: {error}; expected the file a run writes; "
-            "run `nanolm rescore` on this entry"
+            f"{path} can't be read: {error}; expected the file a run writes; {_WRITTEN_BY[path.name]}"
         ) from error
 
 
-def _find(folder: Path, stem: str) -> Path | None:
-    for name in (f"{stem}.jsonl.zst", f"{stem}.jsonl"):
-        if (folder / name).exists():
-            return folder / name
-    return None
-
-
-def _lines(folder: Path, stem: str, kind: Any) -> Iterator[Any]:
-    path = _find(folder, stem)
-    if path is None:
-        raise RecordError(f"{folder} has no {stem}.jsonl or {stem}.jsonl.zst; run or rescore the entry first")
-    decoder = msgspec.json.Decoder(kind)
-    with path.open("rb") as opened:
-        source: Any = opened
-        if path.suffix == ".zst":
-            source = zstd.ZstdFile(opened)
-        for number, line in enumerate(_split(source), start=1):
-            try:
-                yield decoder.decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                yield _second_reading(path, number, line, kind, error)
-
-
-def _second_reading(path: Path, number: int, line: bytes, kind: Any, error: Exception) -> Any:
-    """Lone surrogates: Python's own reader takes them, the fast one does not."""
-    try:
-        return msgspec.convert(json.loads(line), kind)
-    except (ValueError, RecursionError, msgspec.MsgspecError):
-        raise RecordError(
-            f"{path}, line {number} can't be read: {error}; expected one JSON object of a run. "
-            "Start the run again (it heals its record) or rescore the entry"
-        ) from error
-
-
-def _split(source: Any) -> Iterator[bytes]:
-    """Lines without their line break. A last line that was not written to its end is left out."""
-    rest = b""
-    while block := source.read(1 << 20):
-        *whole, rest = (rest + block).split(b"\n") if b"\n" in block else [rest + block]
-        yield from (line for line in whole if line)
+def _json_if_there(path: Path) -> dict[str, Any]:
+    return _read_json(path, dict) if path.exists() else {}

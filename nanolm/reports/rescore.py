@@ -1,5 +1,6 @@
 """An entry's recorded outputs, judged and scored again without a model (§10)."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import msgspec
 from nanolm.editions.edition import Edition
 from nanolm.entries.entry import Entry
 from nanolm.errors import RecordError
-from nanolm.records import Record
+from nanolm.records import Record, is_recorded, provenance
 from nanolm.reports import publishable, score_file
+from nanolm.reports.folders import record_folder
 from nanolm.run import Suite
 from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally, entry_score, score_entry
@@ -23,9 +25,16 @@ class Rescored(msgspec.Struct, frozen=True, kw_only=True):
 
     entry: str
     outputs: int
+    missing: int
+    """Outputs that the record lacks; the score is then one of a part."""
     score: EntryScore
     changes: tuple[rescore.Change, ...]
     """Against the verdicts that were there before."""
+    compared: bool = True
+    """False: there were none before."""
+    beside_complete: bool = False
+    """The record lacks outputs that a complete score there counts; that score and its verdicts stay, and
+    these are in `score.partial.json` and `verdicts.partial.jsonl`."""
     kept: int = 0
     """Code verdicts taken over from before, because there are no evaluators here."""
     time_outs: int = 0
@@ -38,21 +47,23 @@ def folders(reports: Path, edition: Edition, name: str) -> tuple[Path, Path]:
     A patch edition judges its parent's record (§10). Raises `RecordError` when neither has one.
     """
     target = reports / edition.name / name
-    candidates = [target] + ([reports / edition.inherits / name] if edition.inherits else [])
-    for folder in candidates:
-        if any(folder.glob("outputs.jsonl*")):
-            return folder, target
-    expected = " or ".join(str(folder / "outputs.jsonl") for folder in candidates)
-    raise RecordError(
-        f"no record of {name}: expected {expected}; "
-        f"run `pytest tests_benchmarks --entry={name} --edition={edition.name}` first"
-    )
+    record = record_folder(target, edition)
+    if record is None:
+        places = [target, *(reports / ancestor / name for ancestor in edition.ancestors)]
+        expected = " or ".join(str(place / "outputs.jsonl") for place in places)
+        raise RecordError(
+            f"no record of {name}: expected {expected}; "
+            f"run `pytest tests_benchmarks --entry={name} --edition={edition.name}` first"
+        )
+    return record, target
 
 
 def recorded(reports: Path, edition: Edition) -> list[str]:
     """The entries that have a record, by name."""
-    parents = [reports / edition.name] + ([reports / edition.inherits] if edition.inherits else [])
-    return sorted({path.parent.name for parent in parents for path in parent.glob("*/outputs.jsonl*")})
+    places = [reports / name for name in (edition.name, *edition.ancestors)]
+    return sorted(
+        {path.name for place in places if place.is_dir() for path in place.iterdir() if is_recorded(path)}
+    )
 
 
 def entry_of(folder: Path) -> Entry | None:
@@ -68,20 +79,26 @@ def rescore_entry(
     edition: Edition,
     entry: Entry,
     judge: Judge,
-    record_folder: Path,
+    recorded_in: Path,
     target: Path,
     *,
-    code_marks: Sequence[str] = (),
+    code_marks: Callable[[], Sequence[str]] = tuple,
+    against: Path | None = None,
+    command: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Rescored:
     """Write `verdicts.jsonl` and `score.json` anew; unchanged rules give the same verdict file.
 
-    `code_marks`: what stands against this machine's code verdicts.
+    `code_marks`: says, after judging, what stands against this machine's code verdicts.
+    `against`: the run folder whose verdicts changes are named against (default: the verdicts that were
+    there, or else those beside the record). The record and `run.json` stay as they are; what judged again
+    is written to `rescore.json`.
     """
+    started = provenance.now()
     suite = Suite(edition)
-    with Record(record_folder) as record:
+    with Record(recorded_in) as record:
         items = {slug: suite.items(slug) for slug in edition.benchmarks}
-        old = _before(target) or _before(record_folder)
+        old = _before(against) if against else _before(target) or _before(recorded_in)
         tokens: dict[file.Key, int] = {}
         engine = {"name": "", "version": ""}
 
@@ -91,13 +108,16 @@ def rescore_entry(
                 engine.update(name=output.engine, version=output.engine_version)
                 yield output
 
-        lines = rescore.rescore(items, outputs(), judge, progress=progress)
+        try:
+            lines = rescore.rescore(items, outputs(), judge, progress=progress)
+        except RecordError as error:
+            raise RecordError(f"{record.path}: {error}") from None
     known = {line.key: line for line in old}
     lines = [_not_run(line, known.get(line.key)) for line in lines]
     kept = sum(line is known.get(line.key) for line in lines)
     results, missing = _results(suite, entry, lines, tokens)
     errors = sum(line.rule == "error" for line in lines)
-    reasons = publishable.reasons(edition, entry, engine, code_marks=code_marks)
+    reasons = publishable.reasons(edition, entry, engine, code_marks=code_marks())
     if missing or errors:
         reasons.append(f"incomplete: {missing:,} outputs are missing, {errors:,} are engine errors")
     not_run = sum(map(_is_not_run, lines))
@@ -112,21 +132,52 @@ def rescore_entry(
         engine=engine,
         not_publishable_because=reasons,
     )
-    file.write(target / file.FILE, lines)
-    score_file.write(target, score)
+    changes = tuple(rescore.diff(old, lines)) if old else ()
+    try:
+        partial = score_file.place(target, score).name == score_file.PARTIAL
+        file.write(target / (file.PARTIAL if partial else file.FILE), lines)
+        score_file.write(target, score)
+        if not partial:
+            for name in (file.PARTIAL, score_file.PARTIAL):
+                (target / name).unlink(missing_ok=True)
+        provenance.write_rescore(
+            target,
+            edition=edition,
+            started=started,
+            command=command,
+            rescore={
+                "entry": {"name": entry.name, "digest": entry.digest},
+                "record": os.path.relpath(recorded_in, target),
+                "outputs": len(lines),
+                "missing": missing,
+                "changed": len(changes),
+                "code_verdicts_kept": kept,
+                "complete": complete,
+                "publishable": score.publishable,
+                "not_publishable_because": list(score.not_publishable_because),
+            },
+        )
+    except OSError as error:
+        raise RecordError(
+            f"can't write {error.filename or target}: {error.strerror}; the record is untouched. Make the "
+            "folder writable, or work on a copy of it with --reports-dir"
+        ) from None
     return Rescored(
         entry=entry.name,
         outputs=len(lines),
+        missing=missing,
         score=score,
-        changes=tuple(rescore.diff(old, lines)) if old else (),
+        changes=changes,
+        compared=bool(old),
+        beside_complete=partial,
         kept=kept,
         time_outs=judge.time_outs,
     )
 
 
 def _before(folder: Path) -> list[VerdictLine]:
-    path = folder / file.FILE
-    return list(file.read(path)) if path.exists() else []
+    """A broken line is no reason not to judge again: its output then counts as one without a verdict."""
+    return file.readable(folder / file.FILE)
 
 
 def _is_not_run(line: VerdictLine) -> bool:

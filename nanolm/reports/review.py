@@ -1,16 +1,16 @@
-"""Failures for reading by hand (§10): a seeded sample per benchmark, as CSV or a page, and back again."""
+"""Failures for reading by hand (§10): a seeded sample per benchmark, as CSV, and back again."""
 
 import csv
 import hashlib
 import io
 from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 
 import msgspec
 
 from nanolm.errors import UsageError
 from nanolm.reports.folders import RunFolder
+from nanolm.reports.reply import Parts, parts
 from nanolm.reports.viewer import ItemsOf, as_text
 from nanolm.schema import Interval
 from nanolm.scoring.compare import wilson
@@ -48,6 +48,8 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     gold: str
     prompt: str
     output: str
+    parts: Parts
+    """The output as the page shows it: reasoning, text, what was read, text."""
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,6 +112,7 @@ def failures(chosen: Iterable[tuple[RunFolder, Key]], items_of: ItemsOf) -> list
                     gold=(as_text(item.gold) or "") if item else "",
                     prompt=item.prompt if item else "",
                     output=texts.get(key, ""),
+                    parts=parts(texts.get(key, ""), line.verdict, run.closer),
                 )
             )
     return sorted(found, key=lambda one: (one.benchmark, one.entry, one.item, one.sample))
@@ -137,24 +140,17 @@ def read_back(path: Path) -> list[Share]:
     Lines without a verdict are left out. Raises `UsageError` for words that are no fault, naming the line.
     """
     counts: dict[str, dict[str, int]] = {}
-    csv.field_size_limit(1 << 30)
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        if not {"benchmark", "verdict"} <= set(reader.fieldnames or ()):
+    for number, line in enumerate(_table(path), start=2):
+        word = (line["verdict"] or "").strip().casefold().replace("\u2019", "'").removesuffix("'s fault")
+        if not word:
+            continue
+        if word not in FAULTS:
             raise UsageError(
-                f"{path} has no columns benchmark and verdict; expected a file of `nanolm review`"
+                f"{path}, row {number}: verdict {line['verdict']!r}; expected one of {', '.join(FAULTS)}"
             )
-        for number, line in enumerate(reader, start=2):
-            word = (line["verdict"] or "").strip().casefold().removesuffix("'s fault")
-            if not word:
-                continue
-            if word not in FAULTS:
-                raise UsageError(
-                    f"{path}, row {number}: verdict {line['verdict']!r}; expected one of {', '.join(FAULTS)}"
-                )
-            for benchmark in (line["benchmark"], "all"):
-                of = counts.setdefault(benchmark, dict.fromkeys(FAULTS, 0))
-                of[word] += 1
+        for benchmark in (line["benchmark"], "all"):
+            of = counts.setdefault(benchmark, dict.fromkeys(FAULTS, 0))
+            of[word] += 1
     if not counts:
         raise UsageError(
             f"{path} holds no verdict yet; fill the verdict column with one of {', '.join(FAULTS)}"
@@ -173,62 +169,25 @@ def read_back(path: Path) -> list[Share]:
     ]
 
 
-def as_page(found: Sequence[Failure]) -> str:
-    """A page to review in: verdicts are chosen per failure and saved as the CSV that `--read` takes."""
-    cards = "\n".join(_card(number, one) for number, one in enumerate(found))
-    return _PAGE.replace("@@CARDS@@", cards).replace("@@COUNT@@", str(len(found)))
-
-
-def _card(number: int, one: Failure) -> str:
-    choices = "".join(
-        f'<label><input type="radio" name="v{number}" value="{fault}"> {fault}</label>' for fault in FAULTS
-    )
-    data = " ".join(
-        f'data-{name}="{escape(str(getattr(one, name)))}"'
-        for name in ("benchmark", "item", "sample", "entry")
-    )
-    gold = escape(one.gold) or "decided by the evaluator's tests"
-    return (
-        f"<article {data}><h2>{escape(one.benchmark)} · {escape(one.item)} · {escape(one.entry)} · "
-        f"sample {one.sample + 1}</h2><p><b>{escape(one.reason)}</b>, read "
-        f"<code>{escape(one.read) or 'nothing'}</code> by <code>{escape(one.rule)}</code>, "
-        f"gold <code>{gold}</code></p>"
-        f"<details><summary>Prompt</summary><pre>{escape(one.prompt)}</pre></details>"
-        f"<pre>{escape(one.output)}</pre><p class='choices'>{choices} "
-        f"<input type='text' placeholder='note'></p></article>"
-    )
-
-
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Review of failures</title>
-<style>body{font:15px/1.5 system-ui,sans-serif;max-width:900px;margin:0 auto;padding:0 16px 60px}
-pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:24rem;overflow:auto;border:1px solid #8886;
-border-radius:8px;padding:.7rem}article{border-top:1px solid #8886;padding:.6rem 0}h2{font-size:1rem}
-.choices{display:flex;flex-wrap:wrap;gap:1rem;align-items:center}header{position:sticky;top:0;
-background:Canvas;padding:.6rem 0;display:flex;gap:1rem;align-items:center;
-border-bottom:1px solid #8886}</style>
-<header><b id="done">0</b> of @@COUNT@@ reviewed <button id="save">Save verdicts as CSV</button></header>
-@@CARDS@@
-<script>
-"use strict";
-const cards = [...document.querySelectorAll("article")];
-const verdict = (card) => card.querySelector("input:checked")?.value ?? "";
-document.addEventListener("change", () => {
-  document.getElementById("done").textContent = cards.filter(verdict).length;
-});
-document.getElementById("save").addEventListener("click", () => {
-  const quoted = (text) => '"' + String(text).replaceAll('"', '""') + '"';
-  const lines = ["benchmark,item,sample,entry,verdict,note"];
-  for (const card of cards) {
-    const of = card.dataset, note = card.querySelector("input[type=text]").value;
-    lines.push([of.benchmark, of.item, of.sample, of.entry, verdict(card), note].map(quoted).join(","));
-  }
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([lines.join("\\n") + "\\n"], { type: "text/csv" }));
-  link.download = "review.csv";
-  link.click();
-});
-</script></html>
-"""
+def _table(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV, as spreadsheets write it: with a byte order mark, or with semicolons or tabs."""
+    csv.field_size_limit(1 << 30)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path} is no text in UTF-8 ({error.reason} at byte {error.start}); expected a file of "
+            "`nanolm review`; in a spreadsheet, save it as CSV UTF-8"
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            f"{path} can't be read: {error.strerror}; expected a CSV of `nanolm review`"
+        ) from None
+    for delimiter in (",", ";", "\t"):
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+        try:
+            if {"benchmark", "verdict"} <= set(reader.fieldnames or ()):
+                return [dict(row) for row in reader]
+        except csv.Error as error:
+            raise UsageError(f"{path}, row {reader.line_num}: no CSV ({error})") from None
+    raise UsageError(f"{path} has no columns benchmark and verdict; expected a file of `nanolm review`")

@@ -12,16 +12,22 @@ PARTIAL = "score.partial.json"
 """Where a partial run's score goes when a complete one is there."""
 
 
-def write(folder: Path, score: EntryScore) -> Path:
-    """Write it into the folder of the run. A partial score never replaces a complete one."""
+def place(folder: Path, score: EntryScore) -> Path:
+    """Where a score goes in the folder of its run: a partial score never replaces a complete one."""
     path = folder / FILE
-    if not score.complete:
-        try:
-            there = read(path)
-        except (FileNotFoundError, ScoreError):
-            there = None
-        if there is not None and there.complete and there.edition_digest == score.edition_digest:
-            path = folder / PARTIAL
+    if score.complete:
+        return path
+    try:
+        there = read(path)
+    except (FileNotFoundError, ScoreError):
+        return path
+    kept = there.complete and there.edition_digest == score.edition_digest
+    return folder / PARTIAL if kept else path
+
+
+def write(folder: Path, score: EntryScore) -> Path:
+    """Write it to its `place`."""
+    path = place(folder, score)
     temporary = path.with_suffix(".part")
     temporary.write_bytes(msgspec.json.format(msgspec.json.encode(score), indent=2) + b"\n")
     temporary.replace(path)

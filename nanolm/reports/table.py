@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """None for a run that is not ranked."""
     name: str
     title: str
+    label: str
+    """The title, with what tells entries of the same title apart: the mode, else the name."""
     file_name: str
     marks: tuple[str, ...]
     """Why it is not ranked, in a word each: partial, not publishable, superseded, not checked."""
@@ -41,11 +44,13 @@ def rows(found: Sequence[RunFolder], checked: bool) -> list[Row]:
         {run.name: run.score.index.value for run in found if run.score.index and not marks[run.name]}
     )
     order = sorted(found, key=lambda run: _place(run, ranked))
+    labels = _labels(found)
     return [
         Row(
             rank=ranked.get(run.name),
             name=run.name,
             title=run.title,
+            label=labels[run.name],
             file_name=run.file_name,
             marks=tuple(marks[run.name]),
             reasons=tuple(marks[run.name].values()),
@@ -54,6 +59,17 @@ def rows(found: Sequence[RunFolder], checked: bool) -> list[Row]:
         )
         for run in order
     ]
+
+
+def _labels(found: Sequence[RunFolder]) -> dict[str, str]:
+    titles = Counter(run.title for run in found)
+    modes = Counter((run.title, run.score.mode) for run in found)
+    labels = {}
+    for run in found:
+        alone = modes[run.title, run.score.mode] == 1
+        more = "" if titles[run.title] == 1 else f" ({run.score.mode if alone else run.name})"
+        labels[run.name] = run.title + more
+    return labels
 
 
 def _place(run: RunFolder, ranked: dict[str, int]) -> tuple[bool, float, str]:

@@ -13,6 +13,8 @@ from nanolm.errors import RecordError
 from nanolm.schema import Output, Reason, Verdict
 
 FILE = "verdicts.jsonl"
+PARTIAL = "verdicts.partial.jsonl"
+"""Beside `score.partial.json`: verdicts on a part never replace those on the whole."""
 Key = tuple[str, str, int]
 """(benchmark, item, sample)."""
 
@@ -141,6 +143,20 @@ def write_encoded(path: Path, lines: Iterable[bytes]) -> int:
         os.unlink(name)
         raise
     return count
+
+
+def readable(path: Path) -> list[VerdictLine]:
+    """The lines of a file that can be read; the others are left out. Empty when there is no file."""
+    if not path.exists():
+        return []
+    found = []
+    with path.open("rb") as file:
+        for data in file:
+            try:
+                found.append(_decoder.decode(data))
+            except (msgspec.DecodeError, ValueError):
+                continue
+    return found
 
 
 def read(path: Path) -> Iterator[VerdictLine]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import metadata
 
+from nanolm import rules
 from nanolm.errors import EditionError, NanoLMError
 
 
@@ -17,19 +18,44 @@ def installed(package: str) -> str:
 
 
 def mismatches(extractors: Mapping[str, str]) -> list[str]:
-    """What is installed in another version than the edition pins, one line each; empty when all fits."""
+    """What is here in another version than the edition pins, one line each; empty when all fits.
+
+    Of the project's own rules (`rules.VERSIONS`) an edition that names none expects the first (§10).
+    """
+    return _rules(extractors) + _packages(extractors)
+
+
+def _rules(extractors: Mapping[str, str]) -> list[str]:
+    return [
+        f"{name} rules: found version {found}, expected {extractors.get(name, rules.FIRST)}"
+        for name, found in rules.VERSIONS.items()
+        if found != extractors.get(name, rules.FIRST)
+    ]
+
+
+def _packages(extractors: Mapping[str, str]) -> list[str]:
     return [
         f"{package}: found {installed(package)}, expected {version}"
         for package, version in extractors.items()
-        if installed(package) != version
+        if package not in rules.VERSIONS and installed(package) != version
     ]
 
 
 def check(extractors: Mapping[str, str], edition: str = "the edition") -> None:
-    """Raises `EditionError` when the installed extractors are not those that the edition pins."""
-    wrong = mismatches(extractors)
+    """Raises `EditionError` when the rules or packages here are not those that the edition pins."""
+    other, wrong = _rules(extractors), _packages(extractors)
+    if other:
+        raise EditionError(
+            f"verdicts of {edition} depend on versions of nanolm's own rules ([extractors] in its "
+            f"edition.toml); {'; '.join(other)}. Use the nanolm that has them, or a patch edition that "
+            "names these (docs/editions.md)"
+        )
     if wrong:
-        pins = " ".join(f"{package}=={version}" for package, version in extractors.items())
+        pins = " ".join(
+            f"{package}=={version}"
+            for package, version in extractors.items()
+            if package not in rules.VERSIONS
+        )
         raise EditionError(
             f"math verdicts of {edition} depend on pinned versions ([extractors] in its edition.toml); "
             f"{'; '.join(wrong)}. Run: pip install {pins}"

@@ -11,7 +11,9 @@ import pytest
 from nanolm import editions
 from nanolm.benchmarks.chance import chance
 from nanolm.editions.edition import Edition
+from nanolm.entries import resolve
 from nanolm.entries.entry import Entry
+from nanolm.records import Record
 from nanolm.schema import Decoding, EntryScore, Item, Output, Verdict
 from nanolm.scoring import Tally, entry_score, score_entry
 
@@ -187,5 +189,26 @@ def pass_checks(mini: Edition) -> Callable[[Path], None]:
         }
         file = {"edition": mini.name, "edition_digest": mini.digest, "ok": ok, "checks": [check]}
         (folder / "check.json").write_bytes(msgspec.json.encode(file))
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def write_record(mini: Edition) -> Callable[..., Path]:
+    """`write_record(reports, {slug: reply}, name)`: a record in which every item of a benchmark has the same
+    reply (`{gold}` stands for the item's gold), and its run.json; no verdicts yet."""
+
+    def write(reports: Path, replies: Mapping[str, str], name: str = "oracle") -> Path:
+        folder = reports / "mini" / name
+        entry = resolve("oracle", mini)
+        with Record(folder, write=True) as written:
+            for slug, reply in replies.items():
+                for item in editions.load_items(mini, slug).items:
+                    text = reply.replace("{gold}", str(item.gold))
+                    output = _output(entry, item, 0, text, "stop")
+                    written.append(msgspec.structs.replace(output, engine="synthetic", engine_version="1"))
+        told = {"entry": msgspec.to_builtins(msgspec.structs.replace(entry, name=name))}
+        (folder / "run.json").write_bytes(msgspec.json.encode(told))
+        return folder
 
     return write

@@ -275,3 +275,35 @@ def test_the_command(tmp_path: Path, write_run: WriteRun, pass_checks: Any) -> N
         cli, ["board", str(tmp_path / "mini"), "-o", str(tmp_path / "site"), "--json"], catch_exceptions=False
     )
     assert json.loads(done.output)["ranked"] == 1
+
+
+def test_entries_of_one_title_are_told_apart(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    write_run(tmp_path, "one", title="Same", think=True)
+    write_run(tmp_path, "two", title="Same")
+    write_run(tmp_path, "three", title="Same")
+    write_run(tmp_path, "other", title="Other")
+    build(tmp_path / "mini", tmp_path / "site", mini, lambda slug: None)
+    data = (tmp_path / "site" / "data" / "site.js").read_text()
+    titles = json.loads(data.removeprefix("window.nanolmSite = ").rstrip(";\n"))["entries"]
+    assert {name: each["title"] for name, each in titles.items()} == {
+        "one": "Same (think)",
+        "two": "Same (two)",
+        "three": "Same (three)",
+        "other": "Other",
+    }
+
+
+def test_odd_names_get_files_of_their_own(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    names = ["a b", "a_b", "items", "index", "m\u00fcnchen #1 \u6a21\u578b", "[x]"]
+    for name in names:
+        write_run(tmp_path, name)
+    site = tmp_path / "site"
+    built = build(tmp_path / "mini", site, mini, items_of(mini))
+    pages = sorted(path.stem for path in (site / "entries").glob("*.html"))
+    assert len(pages) == len(names) == built.entries
+    assert "a_b" in pages
+    assert not {"items", "index"} & set(pages)
+    for page in pages:
+        assert re.fullmatch(r"[A-Za-z0-9._-]+", page)
+        assert (site / "data" / "arc-easy-mini" / f"{page}-0.js").exists()
+    assert "prompt" in (site / "data" / "arc-easy-mini" / "items-0.js").read_text()

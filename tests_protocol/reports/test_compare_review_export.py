@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from nanolm.cli import cli
 from nanolm.errors import UsageError
 from nanolm.reports import review
-from nanolm.reports.compare import find
+from nanolm.reports.folders import find
 from nanolm.reports.folders import RunFolder
 
 WriteRun = Callable[..., Path]
@@ -129,3 +129,12 @@ def test_export_holds_every_output_with_its_verdict(reports: Path, tmp_path: Pat
     card = Path(written[0]["card"]).read_text()
     assert "504 rows" in card
     assert "| `finish_reason` | string |" in card
+
+
+def test_the_data_card_explains_every_column(reports: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    written = json.loads(run("export", "strong", "--reports-dir", reports, "-o", tmp_path, "--json"))
+    rows = [line.split(" | ") for line in Path(written[0]["card"]).read_text().splitlines() if line[:3] == "| `"]
+    told = {cells[0].strip("| `"): cells[2].strip(" |") for cells in rows}
+    assert list(told) == parquet.read_schema(written[0]["file"]).names
+    assert all(len(text) > 10 for text in told.values())

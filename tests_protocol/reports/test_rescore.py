@@ -1,6 +1,7 @@
 """`nanolm rescore`: a record judged again gives the same bytes; a changed rule shows in the diff."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -20,36 +21,6 @@ from nanolm.verdicts.judge import Judge
 MINI = editions.load("mini")
 
 
-def record(reports: Path, replies: dict[str, str], name: str = "oracle") -> Path:
-    """A record in which every item of a benchmark has the same reply; and its run.json."""
-    folder = reports / "mini" / name
-    entry = resolve("oracle", MINI)
-    with Record(folder, write=True) as written:
-        for slug, reply in replies.items():
-            for item in load_items(MINI, slug).items:
-                written.append(
-                    Output(
-                        benchmark=slug,
-                        item=item.id,
-                        sample=0,
-                        seed=0,
-                        entry=entry.digest,
-                        prompt_digest="",
-                        rendered_digest="",
-                        decoding=Decoding(),
-                        max_tokens=9,
-                        text=reply.format(gold=item.gold),
-                        finish_reason="stop",
-                        output_tokens=5,
-                        engine="synthetic",
-                    )
-                )
-    (folder / "run.json").write_bytes(
-        msgspec.json.encode({"entry": msgspec.structs.replace(entry, name=name)})
-    )
-    return folder
-
-
 def rescore(reports: Path, *options: str) -> str:
     done = CliRunner().invoke(
         command, [*options, "--edition=mini", f"--reports-dir={reports}"], catch_exceptions=False
@@ -63,9 +34,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NANOLM_CACHE", str(tmp_path / "cache"))
 
 
-def test_a_second_rescore_gives_the_same_bytes(tmp_path: Path) -> None:
-    folder = record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{{gold}}}", "arc-easy-mini": "Answer: {gold}"})
-    assert "0 verdicts changed" in rescore(tmp_path, "oracle")
+def test_a_second_rescore_gives_the_same_bytes(tmp_path: Path, write_record: Callable[..., Path]) -> None:
+    folder = write_record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{gold}}", "arc-easy-mini": "Answer: {gold}"})
+    assert "no verdicts were there before" in rescore(tmp_path, "oracle")
     first = (folder / "verdicts.jsonl").read_bytes()
     score = json.loads((folder / "score.json").read_text())
     assert score["benchmarks"]["gsm8k-platinum-mini"]["raw"] == 1.0
@@ -76,8 +47,8 @@ def test_a_second_rescore_gives_the_same_bytes(tmp_path: Path) -> None:
     assert (folder / "verdicts.jsonl").read_bytes() == first
 
 
-def test_a_changed_rule_is_listed_with_both_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    record(tmp_path, {"gsm8k-platinum-mini": "It is {gold}."})
+def test_a_changed_rule_is_listed_with_both_rules(write_record: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_record(tmp_path, {"gsm8k-platinum-mini": "It is {gold}."})
     rescore(tmp_path, "oracle")
     from nanolm.answers import number
     from nanolm.schema import Answer
@@ -90,8 +61,8 @@ def test_a_changed_rule_is_listed_with_both_rules(tmp_path: Path, monkeypatch: p
     assert change["before"]["rule"] != change["after"]["rule"] == "strict"
 
 
-def test_code_that_can_not_be_run_here_keeps_its_verdict(tmp_path: Path) -> None:
-    folder = record(tmp_path, {"mbpp-plus-mini": "```python\nx = 1\n```"})
+def test_code_that_can_not_be_run_here_keeps_its_verdict(tmp_path: Path, write_record: Callable[..., Path]) -> None:
+    folder = write_record(tmp_path, {"mbpp-plus-mini": "```python\nx = 1\n```"})
     assert "code verdicts taken over" not in rescore(tmp_path, "oracle")
     lines = list(file.read(folder / file.FILE))
     assert {line.reason for line in lines} == {"error"}
@@ -103,9 +74,9 @@ def test_code_that_can_not_be_run_here_keeps_its_verdict(tmp_path: Path) -> None
 
 
 def test_the_entry_is_the_one_that_the_run_wrote_down(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, write_record: Callable[..., Path]
 ) -> None:
-    record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{{gold}}}"}, name="my-own-model")
+    write_record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{gold}}"}, name="my-own-model")
     assert "my-own-model: " in rescore(tmp_path, "my-own-model")
     score = json.loads((tmp_path / "mini" / "my-own-model" / "score.json").read_text())
     assert score["entry"] == "my-own-model"

@@ -1,5 +1,6 @@
 """The pages in a real browser, opened from the file system."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 
 from nanolm.editions.edition import Edition
+from nanolm.reports import review, review_page
 from nanolm.reports.board import build
+from nanolm.reports.folders import RunFolder
 from nanolm.reports.items import items_of
 
 pytestmark = pytest.mark.browser
@@ -186,3 +189,95 @@ def test_a_whole_category_and_all_benchmarks_are_one_list(page: Any, site: Path)
     page.goto(address)
     page.wait_for_selector("article.item")
     assert page.locator(".row.chosen").count() == 1
+
+
+def test_samples_of_one_entry_stand_side_by_side(page: Any, site: Path) -> None:
+    page.goto(f"file://{site}/items.html#b=arc-easy-mini&e=strong")
+    count(page)
+    page.keyboard.press("j")
+    page.wait_for_selector(".alone .sample")
+    boxes = [each.bounding_box() for each in page.locator(".sample").all()]
+    assert len(boxes) == 4
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[1]["x"] > boxes[0]["x"] + boxes[0]["width"]
+    button = page.get_by_role("button", name="all entries side by side")
+    assert button.get_attribute("aria-pressed") == "false"
+    page.keyboard.press("a")
+    page.wait_for_selector(".columns:not(.alone)")
+    assert page.locator(".column").count() > 1
+    assert button.get_attribute("aria-pressed") == "true"
+
+
+def test_what_was_read_is_in_sight_at_the_end_of_a_long_reply(
+    page: Any, tmp_path: Path, mini: Edition, write_run: Callable[..., Path]
+) -> None:
+    folder = write_run(tmp_path, "long")
+    key = {"benchmark": "arc-easy-mini", "sample": 0}
+    for name, change in (
+        ("outputs", {"text": "word \n" * 4000 + "Answer: C", "finish_reason": "stop"}),
+        ("verdicts", {"span": [24008, 24009], "answer": "C"}),
+    ):
+        path = folder / f"{name}.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for line in lines:
+            line |= change if key.items() <= line.items() else {}
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    build(tmp_path / "mini", tmp_path / "site", mini, items_of(mini))
+    page.goto(f"file://{tmp_path}/site/items.html#b=arc-easy-mini")
+    count(page)
+    page.keyboard.press("j")
+    page.wait_for_selector("pre.reply mark")
+    inside = page.evaluate(
+        """() => { const mark = document.querySelector("pre.reply mark").getBoundingClientRect();
+        const pre = document.querySelector("pre.reply").getBoundingClientRect();
+        return [mark.top >= pre.top && mark.bottom <= pre.bottom, document.querySelector("mark").textContent]; }"""
+    )
+    assert inside == [True, "C"]
+
+
+def test_a_review_is_filled_in_kept_saved_and_read_back(
+    page: Any, tmp_path: Path, mini: Edition, write_run: Callable[..., Path]
+) -> None:
+    run = RunFolder(write_run(tmp_path, "weak", 0.2, think=True))
+    found = review.failures(review.draw([run], 2, 0), items_of(mini))
+    path = tmp_path / "review.html"
+    path.write_text(
+        review_page.as_page(found, ["HellaSwag-Pro"]), encoding="utf-8", errors="backslashreplace"
+    )
+    page.goto(path.as_uri())
+    assert "must not be redistributed" in page.locator(".note").text_content()
+    read = [one.parts[2] for one in found if one.parts[2]]
+    assert read
+    assert page.locator("mark").all_text_contents() == read
+    cards = page.locator("article")
+    assert cards.count() == len(found)
+    for number, fault in enumerate(("model", "extractor", "model")):
+        cards.nth(number).get_by_label(fault).check()
+    cards.nth(1).locator("input[type=text]").fill('a "note", with\u00e4')
+    page.wait_for_timeout(500)  # the browser's own process takes storage over from the page's
+    page.reload()
+    assert page.locator("#done").text_content() == "3"
+    assert cards.nth(1).locator("input[type=text]").input_value() == 'a "note", with\u00e4'
+    with page.expect_download() as download:
+        page.locator("#save").click()
+    download.value.save_as(tmp_path / "review.csv")
+    shares = {(one.benchmark, one.fault): one for one in review.read_back(tmp_path / "review.csv")}
+    everything = shares["all", "model"]
+    assert (everything.count, everything.reviewed) == (2, 3)
+    assert everything.share.low < 2 / 3 < everything.share.high
+    assert shares["all", "extractor"].count == 1
+
+
+def test_golds_and_answers_of_several_lines_stand_in_a_block(page: Any, site: Path) -> None:
+    page.goto(f"file://{site}/items.html#b=toolalpaca-mini&e=weak")
+    count(page)
+    page.keyboard.press("j")
+    page.wait_for_selector(".gold code")
+    gold = page.locator(".gold code")
+    assert "\n" in gold.text_content()
+    assert gold.evaluate("(code) => getComputedStyle(code).display") == "block"
+    page.goto(f"file://{site}/items.html#b=arc-easy-mini&e=weak")
+    count(page)
+    page.keyboard.press("j")
+    page.wait_for_function("document.querySelector('.item-head h1')?.textContent.startsWith('ARC')")
+    assert page.locator(".gold code").evaluate("(code) => getComputedStyle(code).display") == "inline"

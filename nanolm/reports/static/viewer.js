@@ -204,12 +204,16 @@ function drawList() {
       choose(position);
     });
     const head = element("span", "row-head");
-    head.append(element("b", "", index.keys[position]));
+    head.append(element("b", "", index.ids[position]));
     const verdicts = element("span", "row-dots");
     if (entries.length === 1) verdicts.append(dots(index.verdicts[entries[0]][position]));
     else for (const entry of entries) verdicts.append(oneDot(entry, index.verdicts[entry][position]));
     head.append(verdicts);
-    row.append(head, element("span", "snippet", index.snippets[position]));
+    const snippet = element("span", "snippet");
+    if (index.keys[position] !== index.ids[position])
+      snippet.append(element("em", "", site.benchmarks[index.slugs[position]].title), " ");
+    snippet.append(element("bdi", "", index.snippets[position]));
+    row.append(head, snippet);
     rows.push(row);
   }
   $("window").replaceChildren(...rows);
@@ -255,11 +259,15 @@ async function showItem() {
   if (wanted !== state.i || chosenIndex !== index) return;
   const box = element("article", "item");
   box.append(itemHead(position), itemPrompt(items?.[at]));
-  const columns = element("div", "columns");
+  const columns = element("div", chosen.length === 1 ? "columns alone" : "columns");
   chosen.forEach((name, k) => columns.append(entryColumn(name, index.verdicts[name][position], outputs[k]?.[at] || {})));
   box.append(columns);
   $("item").replaceChildren(box);
   $("right").scrollTop = 0;
+  for (const mark of box.querySelectorAll("pre.reply mark")) { // what was read is in sight, however long the reply
+    const text = mark.parentElement;
+    if (mark.offsetTop + mark.offsetHeight > text.clientHeight) text.scrollTop = mark.offsetTop - text.clientHeight / 2;
+  }
 }
 
 function itemHead(position) {
@@ -274,7 +282,8 @@ function itemHead(position) {
   const next = element("button", "", "next ›");
   next.title = "j";
   next.addEventListener("click", () => step(1));
-  const every = element("button", "", state.all || !state.e ? "all entries" : "one entry");
+  const every = element("button", "", "all entries side by side");
+  every.setAttribute("aria-pressed", String(Boolean(state.all || !state.e)));
   every.title = "a";
   every.disabled = !state.e;
   every.addEventListener("click", toggleAll);
@@ -292,9 +301,9 @@ function itemPrompt(item) {
   }
   const details = element("details");
   details.open = true;
-  details.append(element("summary", "", "Prompt as sent"), element("pre", "text", item.prompt));
+  details.append(element("summary", "", "Prompt as sent, before each entry's chat template"), element("pre", "text", item.prompt));
   const gold = element("p", "gold");
-  gold.append(element("span", "label", "gold"), element("code", "", item.gold ?? "decided by the evaluator's tests"));
+  gold.append(element("span", "label", "gold"), element("code", (item.gold ?? "").includes("\n") ? "block" : "", item.gold ?? "decided by the evaluator's tests"));
   box.append(details, gold);
   return box;
 }
@@ -306,7 +315,9 @@ function entryColumn(name, letters, outputs) {
   link.href = `entries/${encodeURIComponent(name)}.html`;
   head.append(link, dots(letters));
   column.append(head);
-  [...letters].forEach((letter, sample) => column.append(sampleCard(outputs[sample], sample, letters.length)));
+  const samples = element("div", "samples");
+  [...letters].forEach((letter, sample) => samples.append(sampleCard(outputs[sample], sample, letters.length)));
+  column.append(samples);
   return column;
 }
 
@@ -321,15 +332,17 @@ function sampleCard(output, sample, samples) {
   const head = element("div", "sample-head");
   head.append(element("span", "verdict " + verdict, verdict));
   if (samples > 1) head.append(element("span", "quiet", `sample ${sample + 1} of ${samples}`));
-  head.append(element("span", "quiet", `${output.tokens.toLocaleString("en")} tokens · ended by ${output.finish}`));
+  head.append(element("span", "quiet", `${output.tokens.toLocaleString("en")} token${output.tokens === 1 ? "" : "s"} · ended by ${output.finish}`));
   card.append(head);
   const read = element("p", "read");
-  read.append(element("span", "label", "read"), element("code", "", output.answer ?? "nothing"));
+  const [reasoning, before, span, after] = output.parts;
+  const lines = (output.answer ?? "").includes("\n"); // a program or calls: not twice, and not in a line of text
+  if (lines && output.answer.trim() === span.trim()) read.append(element("span", "label", "read"), element("span", "quiet", "the marked text"));
+  else read.append(element("span", "label", "read"), element("code", lines ? "block" : "", output.answer ?? "nothing"));
   if (output.rule) read.append(element("span", "label", "rule"), element("code", "", output.rule));
   card.append(read);
   if (output.detail) card.append(element("p", "quiet", output.detail));
   if (output.error) card.append(element("p", "failed", output.error));
-  const [reasoning, before, span, after] = output.parts;
   if (reasoning) {
     const fold = element("details", "reasoning");
     fold.open = !foldReasoning;
@@ -369,6 +382,7 @@ async function showBenchmark() {
   const entries = Object.keys(site.entries).filter((name) => index.verdicts[name]);
   options($("entry"), [["", "all entries"], ...entries.map((name) => [name, site.entries[name].title])], state.e);
   const groups = [...new Set(index.groups)].filter(Boolean).sort();
+  $("group-label").hidden = groups.length === 0;
   options($("group"), [["", groups.length ? "all groups" : "none"], ...groups.map((g) => [g, g])], state.g);
   state.e = $("entry").value;
   state.g = $("group").value;
