@@ -71,9 +71,9 @@ def oracle(item: Item) -> str:
 
     Raises `LookupError` for a code item without reference solution.
     """
+    if item.options or item.labels:
+        return f"Answer: {item.gold}"
     match item.answer_type:
-        case "letter" | "label":
-            return f"Answer: {item.gold}"
         case "number" | "math_expression":
             return f"\\boxed{{{item.gold}}}"
         case "tool_calls":
@@ -83,6 +83,7 @@ def oracle(item: Item) -> str:
                 raise LookupError(f"{item.benchmark} {item.id}: the source gives no reference solution")
             fence = "````" if "```" in item.reference else "```"
             return f"{fence}python\n{item.reference}\n{fence}"
+    raise LookupError(f"{item.benchmark} {item.id}: an item without choices, of the type {item.answer_type}")
 
 
 def constant(items: Sequence[Item]) -> str:
@@ -92,7 +93,7 @@ def constant(items: Sequence[Item]) -> str:
     luck: a number that is no item's gold, an empty program, an empty list of calls.
     """
     kind = items[0].answer_type
-    if kind in ("letter", "label"):
+    if items[0].options or items[0].labels:
         counts = Counter(str(item.gold) for item in items)
         # the commonest, and among equals the first in alphabetical order: the same on every machine
         return f"Answer: {min(counts, key=lambda answer: (-counts[answer], answer))}"
@@ -108,8 +109,8 @@ def constant(items: Sequence[Item]) -> str:
 def guess(item: Item, seed: int) -> str | None:
     """A uniform choice among the item's own options; None for an open-ended item."""
     draw = random.Random(seed)
-    if item.answer_type == "letter":
+    if item.options:
         return f"Answer: {chr(ord('A') + draw.randrange(len(item.options)))}"
-    if item.answer_type == "label":
+    if item.labels:
         return f"Answer: {draw.choice(item.labels)}"
     return None
