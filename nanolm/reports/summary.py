@@ -24,6 +24,7 @@ def write(folder: Path, found: Details) -> list[Path]:
 
     Entries of another state of the edition are left out of the summaries. Returns what was written.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / details.FILE
     cache.write_atomically(path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     together = read(folder.parent, found.edition_digest)
