@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 import msgspec
 
-AnswerType = Literal["letter", "label", "number", "math_expression", "code", "tool_calls"]
-"""Protocol §3, column "Answer type"."""
+AnswerType = Literal[
+    "letter", "label", "number", "math_expression", "code", "tool_calls", "featherweight_letter"
+]
+"""Protocol §3, column "Answer type", and the ways of other suites to read an answer."""
 
 Reason = Literal["wrong", "unparseable", "truncated", "unsupported", "error"]
 """Why a verdict is not "correct" (§6.3 and `wrong`); a closed set."""

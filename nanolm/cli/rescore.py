@@ -39,11 +39,11 @@ def command(
     judges the record of the edition it inherits from. An entry that can't be judged does not stop the
     others; exit status 1 when there was one.
     """
-    from nanolm import editions
     from nanolm.errors import NanoLMError
     from nanolm.reports import rescore
+    from nanolm.reports.folders import edition_named
 
-    edition = editions.load(edition_name)
+    edition = edition_named(edition_name, reports_dir)
     names = list(dict.fromkeys([*entry, *(rescore.recorded(reports_dir, edition) if everything else [])]))
     if not names:
         found = ", ".join(rescore.recorded(reports_dir, edition)) or "none"
@@ -59,7 +59,7 @@ def command(
             click.echo(f"nanolm: {name}: {error}", err=True)
             failed = True
             continue
-        _show(found, time.perf_counter() - start, diff, as_json)
+        _show(found, edition.index_title, time.perf_counter() - start, diff, as_json)
     if failed:
         raise SystemExit(1)
 
@@ -132,7 +132,7 @@ def _progress(name: str) -> Any:
     return tell
 
 
-def _show(found: Any, seconds: float, diff: bool, as_json: bool) -> None:
+def _show(found: Any, title: str, seconds: float, diff: bool, as_json: bool) -> None:
     import msgspec
 
     if as_json:
@@ -158,7 +158,7 @@ def _show(found: Any, seconds: float, diff: bool, as_json: bool) -> None:
     notes += [f"{found.time_outs:,} math time-outs"] if found.time_outs else []
     click.echo(
         f"{found.entry}: {found.outputs:,} outputs judged in {seconds:.1f} s, "
-        f"{changed}; Nano LM Index {index}" + (f" ({', '.join(notes)})" if notes else "")
+        f"{changed}; {title} {index}" + (f" ({', '.join(notes)})" if notes else "")
     )
     if found.beside_complete:
         click.echo(

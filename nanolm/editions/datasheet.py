@@ -7,6 +7,7 @@ from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.frozen import Frozen, read_frozen
 from nanolm.editions.read import sources_of, suite_folder
 from nanolm.errors import NanoLMError
+from nanolm.schema import Decoding
 from nanolm.sources.files import State, states
 from nanolm.sources.lock import Source, SourcesLock
 
@@ -82,6 +83,10 @@ class Datasheet(msgspec.Struct, frozen=True, kw_only=True):
     budget: int
     prompt_limit: int
     samples: dict[str, int]
+    decoding: Decoding | None
+    """What the edition prescribes for every entry; None: each entry's own."""
+    base_models: bool
+    prompting: str
     engine: dict[str, str]
     extractors: dict[str, str]
     categories: dict[str, str]
@@ -106,6 +111,9 @@ def datasheet(edition: Edition) -> Datasheet:
         budget=edition.budget,
         prompt_limit=edition.prompt_limit,
         samples={"sampled": edition.samples_sampled, "greedy": edition.samples_greedy},
+        decoding=edition.decoding,
+        base_models=edition.base_models,
+        prompting=edition.prompting,
         engine={"name": edition.engine, "version": edition.engine_version, "dtype": edition.dtype},
         extractors=dict(edition.extractors),
         categories={each.slug: each.title for each in edition.categories},
@@ -133,7 +141,7 @@ def not_publishable_because(edition: Edition) -> tuple[str, ...]:
     ]
     open_data = [slug for slug, spec in edition.benchmarks.items() if not spec.data_verified]
     not_frozen = [slug for slug in edition.benchmarks if frozen is None or slug not in frozen.benchmarks]
-    reasons = []
+    reasons = [custom_items(edition)] if edition.custom_of else []
     if unverified:
         reasons.append(f"the official sum is not known of {', '.join(unverified)}")
     if open_data:
@@ -142,9 +150,14 @@ def not_publishable_because(edition: Edition) -> tuple[str, ...]:
     open_rules = [slug for slug, rule in rules.items() if not rule.verified]
     if open_rules:
         reasons.append(f"the excluded items are not found yet of the rules {', '.join(open_rules)}")
-    if not_frozen:
+    if not_frozen and not edition.custom_of:
         reasons.append(f"not frozen yet: {', '.join(not_frozen)}")
     return tuple(reasons)
+
+
+def custom_items(edition: Edition) -> str:
+    """Why a run on a custom file's items is none on the edition; empty for the edition's own items."""
+    return f"custom items, not those of {edition.custom_of}" if edition.custom_of else ""
 
 
 def _line(spec: BenchmarkSpec, lock: SourcesLock, frozen: Frozen | None) -> BenchmarkLine:

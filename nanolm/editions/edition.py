@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from nanolm.schema import AnswerType
+from nanolm.schema import AnswerType, Decoding
+
+INDEX_TITLE = "Nano LM Index"
+Prompting = Literal["chat", "bare"]
+"""How a prompt reaches a model: as a user turn in the model's own chat template, or as bare text."""
 
 
 class Category(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +86,19 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     digest: str
     """SHA-256 over the edition's frozen parts, the first 16 hex digits."""
+    decoding: Decoding | None = None
+    """What the edition prescribes for every entry, whatever a card or generation_config.json says; None:
+    each entry's own (§5)."""
+    base_models: bool = False
+    """True: models without a chat template are eligible; their prompt is the bare text (mode `base`)."""
+    prompting: Prompting = "chat"
+    """`bare`: no entry gets a template, chat models neither (mode `base` for all)."""
+    index_title: str = INDEX_TITLE
+    """What its index is called."""
+    details: bool = False
+    """True: a run also writes `details.json`, and `summary.csv` and `summary.json` over all entries."""
+    custom_of: str | None = None
+    """The edition that asks these items, when they are a file of somebody's own: never publishable."""
     inherits: str | None = None
     """A patch edition's parent: same items, prompts and budget (§10)."""
     ancestors: tuple[str, ...] = ()

@@ -63,6 +63,8 @@ def lock(
     """
     if edition.inherits:
         raise EditionError(f"{edition.name} inherits its items from {edition.inherits}; lock that edition")
+    if edition.custom_of:
+        raise EditionError(f"{edition.name} asks a custom file's items; only an edition's own are locked")
     folder = edition.folder
     before = frozen_file.read_frozen(folder)
     held = before.benchmarks if before else {}

@@ -8,9 +8,18 @@ from typing import Any
 import msgspec
 
 from nanolm.editions.edition import BenchmarkSpec, Category, Edition
+from nanolm.editions.edition_file import (
+    DEFAULTS,
+    FOR_READERS,
+    PATCH_KEYS,
+    CustomFile,
+    DecodingTable,
+    EditionFile,
+    PatchFile,
+)
 from nanolm.editions.frozen import read_frozen
 from nanolm.errors import EditionError, unknown
-from nanolm.schema import AnswerType
+from nanolm.schema import Decoding
 from nanolm.sources import tables
 from nanolm.sources.lock import SourcesLock, read_lock
 
@@ -20,45 +29,6 @@ EDITIONS = Path(__file__).parent
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME = re.compile(r"[a-z0-9]+([-.][a-z0-9]+)*")
 """An edition's: a folder of reports, too."""
-# §10: a patch edition fixes extraction or scoring; its items, prompts and budget are its parent's.
-_PATCH_KEYS = {"name", "title", "version", "summary", "inherits", "extractors"}
-
-
-class _Samples(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    sampled: int
-    greedy: int
-
-
-class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    version: str
-    dtype: str
-
-
-class _EditionFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: str
-    title: str
-    version: str
-    summary: str
-    budget: int
-    prompt_limit: int
-    parameter_limit: int
-    samples: _Samples
-    engine: _Engine
-    extractors: dict[str, str]
-    categories: dict[str, str]
-    instructions: dict[AnswerType, str]
-    benchmark: dict[str, dict[str, Any]]
-    principles: tuple[str, ...] = ()
-
-
-class _PatchFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: str
-    title: str
-    version: str
-    summary: str
-    inherits: str
-    extractors: dict[str, str] = {}
 
 
 def names() -> tuple[str, ...]:
@@ -84,6 +54,8 @@ def _load(name_or_folder: str | Path, heirs: tuple[Path, ...]) -> Edition:
     table = tables.read(path)
     if "inherits" in table:
         return _patch(table, path, (*heirs, folder))
+    if "custom_of" in table:
+        return _custom(table, path, (*heirs, folder))
     return _whole(table, path)
 
 
@@ -103,7 +75,7 @@ def _folder(name_or_folder: str | Path, heir: Path | None) -> Path:
 
 
 def _whole(table: dict[str, Any], path: Path) -> Edition:
-    read = tables.convert(table, _EditionFile, path)
+    read = tables.convert(table, EditionFile, path)
     _require(
         bool(_NAME.fullmatch(read.name)),
         path,
@@ -143,11 +115,16 @@ def _whole(table: dict[str, Any], path: Path) -> Edition:
         extractors=read.extractors,
         folder=path.parent,
         digest=_digest(frozen),
+        decoding=_decoding(read.decoding, path),
+        base_models=read.base_models,
+        prompting=read.prompting,
+        index_title=read.index_title,
+        details=read.details,
         principles=read.principles,
     )
 
 
-def _spec(slug: str, row: dict[str, Any], read: _EditionFile, lock: SourcesLock, path: Path) -> BenchmarkSpec:
+def _spec(slug: str, row: dict[str, Any], read: EditionFile, lock: SourcesLock, path: Path) -> BenchmarkSpec:
     where = f"benchmark.{slug}"
     _require("slug" not in row, path, f"[{where}] unknown key 'slug'; the slug is the table's name")
     spec = tables.convert({"slug": slug, **row}, BenchmarkSpec, path, where)
@@ -174,6 +151,21 @@ def _spec(slug: str, row: dict[str, Any], read: _EditionFile, lock: SourcesLock,
     return spec
 
 
+def _decoding(read: DecodingTable | None, path: Path) -> Decoding | None:
+    """The decoding that the edition prescribes, with values that mean something."""
+    if read is None:
+        return None
+    for key, holds, expected in (
+        ("temperature", read.temperature >= 0, "at least 0, which is greedy"),
+        ("top_p", 0 < read.top_p <= 1, "above 0 and at most 1"),
+        ("top_k", read.top_k >= 0, "at least 0, which is off"),
+        ("min_p", 0 <= read.min_p <= 1, "from 0 to 1"),
+        ("repetition_penalty", read.repetition_penalty > 0, "above 0; 1 is off"),
+    ):
+        _require(holds, path, f"[decoding] {key} = {getattr(read, key)}; expected {expected}")
+    return Decoding(**msgspec.structs.asdict(read))
+
+
 def _require(holds: bool, path: Path, text: str) -> None:
     if not holds:
         raise EditionError(f"{path}: {text}")
@@ -181,12 +173,12 @@ def _require(holds: bool, path: Path, text: str) -> None:
 
 def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Edition:
     for key in table:
-        if key not in _PATCH_KEYS:
+        if key not in PATCH_KEYS:
             raise EditionError(
                 f"{path}: {key!r} can't stand in an edition that inherits: items, prompts and budget are "
-                f"its parent's (protocol section 10); allowed: {', '.join(sorted(_PATCH_KEYS))}"
+                f"its parent's (protocol section 10); allowed: {', '.join(sorted(PATCH_KEYS))}"
             )
-    read = tables.convert(table, _PatchFile, path)
+    read = tables.convert(table, PatchFile, path)
     _require(
         bool(_NAME.fullmatch(read.name)),
         path,
@@ -210,6 +202,38 @@ def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Editio
     )
 
 
+def _custom(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Edition:
+    """The edition whose items come from a file in this folder: its own lock, no exclusions, not frozen."""
+    read = tables.convert(table, CustomFile, path)
+    parent = _load(read.custom_of, heirs)
+    if set(read.items) != set(parent.benchmarks) or min(read.items.values()) < 1:
+        raise EditionError(
+            f"{path}: [items] = {read.items}; expected a number for each benchmark of {parent.name}: "
+            f"{', '.join(parent.benchmarks)}"
+        )
+    lock = read_lock(path.parent / "sources.lock.toml")
+    specs = {
+        slug: msgspec.structs.replace(spec, items=read.items[slug], published_chance=None)
+        for slug, spec in parent.benchmarks.items()
+    }
+    files = {
+        name: [(file.path, file.sha256) for file in source.file] for name, source in lock.sources.items()
+    }
+    return msgspec.structs.replace(
+        parent,
+        name=read.name,
+        title=read.title,
+        version=read.version,
+        summary=read.summary,
+        benchmarks=specs,
+        folder=path.parent,
+        inherits=None,
+        suite_folder=None,
+        custom_of=parent.name,
+        digest=_digest({"parent": parent.digest, "files": files}),
+    )
+
+
 def suite_folder(edition: Edition) -> Path:
     """The folder whose suite, sources and frozen items hold: a patch edition's are its ancestor's."""
     return edition.suite_folder or edition.folder
@@ -225,7 +249,9 @@ def _frozen_parts(table: dict[str, Any], folder: Path, lock: SourcesLock) -> dic
 
     Sums and mirror forms are not part of it: they say how to get the same rows.
     """
-    suite = {key: value for key, value in table.items() if key not in ("title", "summary", "principles")}
+    suite = {
+        key: value for key, value in table.items() if key not in FOR_READERS and DEFAULTS.get(key) != value
+    }
     pins = {
         name: [source.kind, source.repository, source.revision, [file.path for file in source.file]]
         for name, source in lock.sources.items()

@@ -16,6 +16,7 @@ from nanolm.errors import EngineError
 from nanolm.schema import Item, Request
 
 Kind = Literal["oracle", "constant", "random"]
+_OPEN_ENDED = ("number", "math_expression", "code", "tool_calls")
 ItemsOf = Callable[[str], Sequence[Item]]
 """A benchmark's slug to all its items, of which the best constant answer is the commonest gold."""
 
@@ -72,8 +73,6 @@ def oracle(item: Item) -> str:
     Raises `LookupError` for a code item without reference solution.
     """
     match item.answer_type:
-        case "letter" | "label":
-            return f"Answer: {item.gold}"
         case "number" | "math_expression":
             return f"\\boxed{{{item.gold}}}"
         case "tool_calls":
@@ -83,6 +82,8 @@ def oracle(item: Item) -> str:
                 raise LookupError(f"{item.benchmark} {item.id}: the source gives no reference solution")
             fence = "````" if "```" in item.reference else "```"
             return f"{fence}python\n{item.reference}\n{fence}"
+        case _:
+            return f"Answer: {item.gold}"
 
 
 def constant(items: Sequence[Item]) -> str:
@@ -92,7 +93,7 @@ def constant(items: Sequence[Item]) -> str:
     luck: a number that is no item's gold, an empty program, an empty list of calls.
     """
     kind = items[0].answer_type
-    if kind in ("letter", "label"):
+    if kind not in _OPEN_ENDED:
         counts = Counter(str(item.gold) for item in items)
         # the commonest, and among equals the first in alphabetical order: the same on every machine
         return f"Answer: {min(counts, key=lambda answer: (-counts[answer], answer))}"
@@ -108,8 +109,8 @@ def constant(items: Sequence[Item]) -> str:
 def guess(item: Item, seed: int) -> str | None:
     """A uniform choice among the item's own options; None for an open-ended item."""
     draw = random.Random(seed)
-    if item.answer_type == "letter":
+    if item.options:
         return f"Answer: {chr(ord('A') + draw.randrange(len(item.options)))}"
-    if item.answer_type == "label":
+    if item.labels:
         return f"Answer: {draw.choice(item.labels)}"
     return None

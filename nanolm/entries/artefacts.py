@@ -141,12 +141,13 @@ class TemplateText(msgspec.Struct, frozen=True):
     file: str
 
 
-def template_text(source: Artefacts) -> TemplateText:
-    """The official chat template.
+def find_template(source: Artefacts) -> TemplateText | None:
+    """The official chat template, None for a base model. Raises `EntryError` when none of
+    several is the default.
 
     Where there are several, the order is transformers': `chat_template.jinja`, then the legacy
     `chat_template.json` (which newer versions leave out), then `tokenizer_config.json`; of several
-    named ones the one called `default`. Raises `EntryError` when there is none (§2).
+    named ones the one called `default`.
     """
     jinja = text(source, "chat_template.jinja")
     if jinja:
@@ -162,6 +163,14 @@ def template_text(source: Artefacts) -> TemplateText:
             f"{source.where} holds chat templates named {', '.join(others)}, but none named default; the "
             "protocol takes the default one (§2)"
         )
+    return None
+
+
+def template_text(source: Artefacts) -> TemplateText:
+    """As `find_template`; raises `EntryError` when there is none (§2)."""
+    found = find_template(source)
+    if found is not None:
+        return found
     raise EntryError(
         f"{source.where} holds no chat template (chat_template.jinja, {LEGACY_TEMPLATE}, or chat_template "
         "in tokenizer_config.json): a base model can't follow the protocol (§2); take the chat or "

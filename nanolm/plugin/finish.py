@@ -16,10 +16,11 @@ from nanolm.errors import NanoLMError, SourceError
 from nanolm.plugin import gate
 from nanolm.plugin.checker import Checking
 from nanolm.records import provenance
-from nanolm.reports import junit, publishable, score_file, terminal
+from nanolm.reports import details, junit, publishable, score_file, summary, terminal
 from nanolm.run import Run, Selection, Suite
 from nanolm.schema import EntryScore
 from nanolm.scoring import BenchmarkResult, entry_score, score_entry
+from nanolm.verdicts import file as verdict_file
 from nanolm.verdicts import parts
 
 _REASON = re.compile(r"(\w+)=(\d+)")
@@ -112,6 +113,7 @@ class Finish:
         )
         self.started = provenance.now()
         self.score: EntryScore | None = None
+        self.details: details.Details | None = None
         self.files: list[Path] = []
         self.checking = Checking()
         self.problems: list[str] = []
@@ -152,6 +154,8 @@ class Finish:
                 self.problems += [p for condition in self.gate if (p := condition.problem(self.score))]
                 self.files.append(score_file.write(self.folder, self.score))
             self.files.append(self._gather_verdicts(run))
+            if self.score is not None and self.suite.edition.details:
+                self._write_details(run, self.files[-1], whole and valid)
             self._write_run(run, whole, valid, because)
             self._write_junit()
             if whole and valid and run.record.compress():
@@ -239,6 +243,14 @@ class Finish:
                 order.append((slug, load_ids(self.suite.edition, slug)))
         return parts.gather(self.folder, order, run.record.has, keep=run.mode != "all")
 
+    def _write_details(self, run: Run, verdicts: Path, complete: bool) -> None:
+        """Of what this run was asked for, as its score."""
+        asked = set(run.keys)
+        lines = (line for line in verdict_file.read(verdicts) if line.key in asked)
+        judged = details.judged(run.record.outputs(), lines)
+        self.details = details.build(self.suite, self.entry, judged, complete=complete)
+        self.files += summary.write(self.folder, self.details)
+
     def _write_junit(self) -> None:
         path = self.folder / "junit.xml"
         junit.write(
@@ -275,6 +287,7 @@ class Finish:
             suite=self.suite,
             entry=self.entry,
             score=self.score,
+            details=self.details,
             folder=self.folder,
             files=self.files,
             problems=self.problems,

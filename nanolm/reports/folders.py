@@ -159,6 +159,12 @@ def edition_folder(folder: Path | None, reports: Path = Path("reports")) -> Path
     return found[0]
 
 
+def edition_named(name: str, reports: Path) -> Edition:
+    """An edition by name or folder; a name may be that of custom items below `reports`."""
+    folder = reports / name
+    return editions.load(folder if (folder / "edition.toml").exists() else name)
+
+
 def runs(folder: Path) -> list[RunFolder]:
     """All runs with a score.json below `reports/<edition>`, by name. `RecordError` if there is none."""
     found = [RunFolder(path.parent) for path in sorted(folder.glob("*/score.json"))]
@@ -182,7 +188,7 @@ def named(entries: list[str], reports: Path, edition: str | None) -> tuple[Editi
 
     Raises `UsageError` for names without a run, `ScoreError` when they are not of one edition.
     """
-    loaded = editions.load(edition) if edition else None
+    loaded = edition_named(edition, reports) if edition else None
     found = [RunFolder(find(name, reports, loaded.name if loaded else None)) for name in entries]
     of = loaded or edition_of(found)
     check_edition(found, of)
@@ -227,6 +233,9 @@ def find(name: str, reports: Path, edition: str | None = None) -> Path:
 def edition_of(found: list[RunFolder]) -> Edition:
     """The edition that all these runs name. Raises `ScoreError` when they are of several."""
     name, _ = one_edition(found)
+    custom = found[0].path.parent
+    if (custom / "edition.toml").exists():  # custom items' edition lies beside their runs
+        return editions.load(custom)
     if name not in editions.names():
         raise UsageError(
             f"these runs are of edition {name!r} ({found[0].path}), which is not one of nanolm's own "

@@ -10,7 +10,7 @@ from nanolm.editions.edition import Edition
 from nanolm.entries.entry import Entry
 from nanolm.errors import RecordError
 from nanolm.records import Record, is_recorded, provenance
-from nanolm.reports import publishable, score_file
+from nanolm.reports import details, publishable, score_file, summary
 from nanolm.reports.folders import record_folder
 from nanolm.run import Suite
 from nanolm.schema import EntryScore, Output
@@ -140,6 +140,10 @@ def rescore_entry(
         if not partial:
             for name in (file.PARTIAL, score_file.PARTIAL):
                 (target / name).unlink(missing_ok=True)
+        if edition.details and not partial:
+            with Record(recorded_in) as record:
+                judged = details.judged(record.outputs(), lines)
+                summary.write(target, details.build(suite, entry, judged, complete=complete))
         provenance.write_rescore(
             target,
             edition=edition,
