@@ -12,6 +12,7 @@ import pytest
 from nanolm.entries import Entry
 from nanolm.errors import NanoLMError
 from nanolm.plugin import gate
+from nanolm.plugin.judging import Properties
 from nanolm.records import provenance
 from nanolm.reports import junit, score_file, terminal
 from nanolm.run import Run, Selection, Suite
@@ -29,7 +30,7 @@ class Row(msgspec.Struct):
     status: str
     seconds: float
     text: str
-    properties: list[tuple[str, Any]]
+    properties: Properties
     """In the order of `ItemResult.properties`."""
 
 
@@ -47,7 +48,7 @@ class Collected:
     def add(self, report: pytest.TestReport, status: str) -> None:
         """Keep a report's numbers; the report itself is not kept."""
         text = report.longrepr if isinstance(report.longrepr, str) else str(report.longrepr or "")
-        row = Row(report.nodeid, status, report.duration, text, report.user_properties)
+        row = Row(report.nodeid, status, report.duration, text, Properties(report.user_properties))
         if status == "invalid":
             self.invalid.append(row)
         if row.properties:

@@ -89,6 +89,7 @@ class BenchmarkSession:
         self.checking = Checking()
         self._session: pytest.Session | None = None
         self._judge: Judge | None = None
+        self._counted: pytest.TestReport | None = None
         self._followed: Followed | None = None
         if self.controller:
             from nanolm.plugin.distribute import ShareNumbers
@@ -257,10 +258,22 @@ class BenchmarkSession:
             right = properties.get("right") == properties.get("samples")
             setattr(report, STATUS, "invalid" if not valid else "right" if right else "wrong")
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
         """Count the result; in a worker, the controller does."""
+        yield
         if self.worker is None and hasattr(report, STATUS) and report.when == "call":
             self.collected.add(report, getattr(report, STATUS))
+            self._counted_only(report)
+
+    def _counted_only(self, report: pytest.TestReport) -> None:
+        """pytest keeps each report to count them at the end: one stands for all, where none is shown."""
+        reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None or getattr(report, STATUS) == "invalid" or "P" in reporter.reportchars.upper():
+            return
+        kept = reporter.stats.get("passed" if getattr(report, STATUS) == "right" else "wrong")
+        if kept and kept[-1] is report:
+            kept[-1] = self._counted = self._counted or report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(
