@@ -57,6 +57,11 @@ class LlamaCppEngine:
         if magic != _MAGIC:
             raise EngineError(f"{model} is no GGUF file: it starts with {magic!r}, expected {_MAGIC!r}")
 
+    @property
+    def at_once(self) -> int:
+        """How many requests are worked on together."""
+        return self.slots
+
     def tokenize(self, text: str) -> list[int]:
         """Token ids by llama.cpp's own tokenizer: special tokens read as such, none added (§5)."""
         worker = self._worker or self._start(_TOKENIZE_CONTEXT, slots=1)

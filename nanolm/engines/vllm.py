@@ -197,6 +197,11 @@ class VLLMEngine:
         self.settings: dict[str, Any] = {}
         """As vLLM resolved them, for run.json."""
 
+    @property
+    def at_once(self) -> int:
+        """How many requests are worked on together; 0 before vLLM has said so."""
+        return len(self._devices) * int(self.settings.get("max_num_seqs") or 0)
+
     def open(self) -> "VLLMEngine":
         """Start the workers without waiting for them; `generate` does it too."""
         for place in range(len(self._devices)):

@@ -181,7 +181,7 @@ def test_a_follower_sees_outputs_as_they_come_and_the_end(tmp_path: Path, suite:
         run.prepare({ARC: suite.ids(ARC), GSM: suite.ids(GSM)})
         followed = Followed(tmp_path, "r")
         found: list[Output | str] = []
-        last = suite.ids(GSM)[3]
+        last = suite.ids(GSM)[4]
         thread = threading.Thread(
             target=lambda: found.extend([followed.get(ARC, suite.ids(ARC)[0], 0), followed.get(GSM, last, 0)])
         )
