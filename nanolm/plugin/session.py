@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nanolm import editions, entries
@@ -73,7 +74,9 @@ class BenchmarkSession:
         self.edition = editions.load(option("edition"))
         self.suite = Suite(self.edition, limit)
         self.entry: Entry | None = None
-        if option("entry"):
+        if self.worker:  # worked out once: a tokenizer library takes seconds and half a gigabyte to load
+            self.entry = msgspec.json.decode(self.worker["nanolm_entry"], type=Entry | None)
+        elif option("entry"):
             self.entry = entries.resolve(option("entry"), self.edition)
         reports = Path(option("reports_dir"))
         reports = reports if reports.is_absolute() else config.invocation_params.dir / reports
@@ -296,6 +299,7 @@ class BenchmarkSession:
         """Tell a worker its share and which run it belongs to."""
         node.workerinput["nanolm_share"] = self.shares.give(node.gateway.id)
         node.workerinput["nanolm_run"] = self.name
+        node.workerinput["nanolm_entry"] = msgspec.json.encode(self.entry).decode()
         if self.checking.checker is None and self.run is not None:
             self.checking = open_checking(self.suite, self._code(self.edition.benchmarks))
         node.workerinput["nanolm_checking"] = self.checking.address
