@@ -99,6 +99,15 @@ def test_a_request_that_kills_the_worker_three_times_is_an_error(engine: VLLMEng
     assert len(engine.restarts) == 3
 
 
+def test_only_the_request_that_ends_the_worker_is_an_error(engine: VLLMEngine) -> None:
+    """Those that were in hand with it each time are answered."""
+    requests = [ask(0, 5), ask(1, 1), ask(2, 1), *(ask(i, 5) for i in range(3, 60))]
+    done = {g.request.item: g for g in engine.generate(requests)}
+    assert len(done) == 60
+    assert [item for item, g in done.items() if g.finish_reason == "error"] == ["1", "2"]
+    assert len(engine.restarts) in (4, 5, 6)
+
+
 def test_a_hung_worker_is_replaced(engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "STALL_SECONDS", 0.5)
     (done,) = engine.generate([ask(0, 3)])
