@@ -53,14 +53,7 @@ def tiny_model(folder: Path) -> Path:
     sys.path.insert(0, str(ROOT))
     from tests_protocol.engines import tiny_model
 
-    tiny_model.write(folder)
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 8192}))
-    (folder / "generation_config.json").write_text("{}")  # greedy: one sample an item
-    described = json.loads((folder / "tokenizer_config.json").read_text())
-    described["chat_template"] = "{% for m in messages %}{{ m['content'] }}{% endfor %}\n"
-    (folder / "tokenizer_config.json").write_text(json.dumps(described))
-    return folder
+    return tiny_model.write(folder, positions=8192, greedy=True)
 
 
 class Soak:

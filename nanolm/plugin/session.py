@@ -21,6 +21,7 @@ from nanolm.plugin.checker import Checking, connect_checking, open_checking
 from nanolm.plugin.finish import Collected, Finish
 from nanolm.plugin.judging import Desk, ItemResult
 from nanolm.plugin.protocol import STATUS, Runner
+from nanolm.plugin.signals import Signals
 from nanolm.records import Record
 from nanolm.reports.progress import Progress
 from nanolm.run import RECORD_MODES, Followed, Run, Suite, state
@@ -92,6 +93,7 @@ class BenchmarkSession:
         self.checking = Checking()
         self._session: pytest.Session | None = None
         self._judge: Judge | None = None
+        self.signals: Signals | None = None
         self._counted: pytest.TestReport | None = None
         self._followed: Followed | None = None
         if self.controller:
@@ -319,8 +321,10 @@ class BenchmarkSession:
         return Shares(config, log, self._all_collected)
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Kept for the controller, whose session hears of one worker's tests only."""
+        """The session is kept for the controller, which hears of one worker's tests only."""
         self._session = session
+        if self.run is not None:
+            self.signals = Signals()
 
     def _all_collected(self, tests: list[str]) -> None:
         if self._session is not None:
@@ -376,6 +380,8 @@ class BenchmarkSession:
             self._judge.close()
             self._judge = None
         self.checking.close()
+        if self.signals is not None:
+            self.signals.restore()
 
 
 def _is_benchmark(obj: Any) -> bool:
