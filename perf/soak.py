@@ -1,6 +1,6 @@
 """Killed with SIGKILL at random moments and started again: is the record the one of an undisturbed run?
 
-    .venv-vllm/bin/python perf/soak.py [--model FOLDER_OR_GGUF] [--items 1000] [--kills 20] [--engine vllm]
+    .venv-vllm/bin/python perf/soak.py [--model FOLDER_OR_GGUF] [--items 1000 1000] [--kills 20]
 
 Real items (ARC-Easy and Banking77 as V1 asks them, so many of each; `nanolm fetch --edition nano-lm-v1`
 gets them), a budget of a few tokens, float32. Without --model, a tiny model with random weights answers:
@@ -21,9 +21,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from nanolm import editions
+
 ROOT = Path(__file__).resolve().parents[1]
 V1 = ROOT / "nanolm" / "editions" / "nano_lm_v1"
-BENCHMARKS = {"arc-easy": "test_knowledge.py", "banking77": "test_classification_and_extraction.py"}
+BENCHMARKS = {
+    "arc-easy": "test_knowledge.py::test_arc_easy",
+    "banking77": "test_classification_and_extraction.py::test_banking77",
+}
 Key = tuple[str, str, int]
 
 
@@ -46,6 +51,16 @@ def _only(text: str, kind: str) -> str:
         if found is None or found[1] in BENCHMARKS:
             kept.append(table)
     return "".join(kept)
+
+
+def tests(folder: Path, items: list[int]) -> list[str]:
+    """The first so many of each benchmark's tests."""
+    known = editions.load(str(folder))
+    return [
+        f"tests_benchmarks/{test}[{item}]"
+        for (slug, test), count in zip(BENCHMARKS.items(), items, strict=True)
+        for item in editions.load_ids(known, slug, count)
+    ]
 
 
 def tiny_model(folder: Path) -> Path:
@@ -146,7 +161,7 @@ def main() -> None:
     )
     parser.add_argument("--model", help="default: a tiny one with random weights")
     parser.add_argument("--engine", default="auto")
-    parser.add_argument("--items", type=int, default=1000, help="of each of the two benchmarks")
+    parser.add_argument("--items", type=int, nargs=2, default=[1000, 1000], help="of ARC-Easy and Banking77")
     parser.add_argument("--budget", type=int, default=8)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
@@ -154,11 +169,10 @@ def main() -> None:
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="nanolm-soak-"))
     model = options.model or tiny_model(folder / "model")
+    asked = edition(folder / "edition", options.budget)
     command = [
-        sys.executable, "-m", "pytest", "-p", "no:cacheprovider",
-        *(f"tests_benchmarks/{file}" for file in BENCHMARKS.values()), f"--entry={model}",
-        f"--edition={edition(folder / 'edition', options.budget)}", f"--engine={options.engine}",
-        f"--limit={options.items}",
+        sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests(asked, options.items),
+        f"--entry={model}", f"--edition={asked}", f"--engine={options.engine}",
     ]  # fmt: skip
     undisturbed, killed = Soak(command, folder / "undisturbed"), Soak(command, folder / "killed")
     seconds = undisturbed.finish()
