@@ -86,6 +86,7 @@ class Replica:
         self.heard = time.monotonic()
         self.ready: frames.Ready | None = None
         self.fatal = ""
+        self.unfinished_tokens = 0
         self._log_start = log.stat().st_size if log.exists() else 0
         environment = dict(os.environ, VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
         if version.endswith("+cpu"):
@@ -208,6 +209,11 @@ class VLLMEngine:
         """How many requests are worked on together; 0 before vLLM has said so."""
         return len(self._devices) * int(self.settings.get("max_num_seqs") or 0)
 
+    @property
+    def unfinished_tokens(self) -> int:
+        """Generated so far for the requests in hand, as of a second ago."""
+        return sum(replica.unfinished_tokens for replica in list(self._replicas.values()))
+
     def open(self) -> "VLLMEngine":
         """Start the workers without waiting for them; `generate` does it too."""
         for place in range(len(self._devices)):
@@ -302,6 +308,8 @@ class VLLMEngine:
             if isinstance(message, frames.Ready):
                 replica.ready = message
                 self.settings = dict(message.settings, replicas=len(self._devices))
+            elif isinstance(message, frames.Beat):
+                replica.unfinished_tokens = message.tokens
             elif isinstance(message, frames.Fatal):
                 replica.fatal = message.error
             return replica, message

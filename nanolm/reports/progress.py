@@ -40,7 +40,7 @@ class Progress:
         self._began = float("inf")
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._width = 0
+        self._shown = ""
         self._mutex = threading.Lock()
 
     def start(self) -> None:
@@ -103,6 +103,8 @@ class Progress:
         with self._mutex:
             done, wanted = self._done.total(), self._wanted.total()
             made = self._tokens.total()
+            unfinished = getattr(self._run.engine, "unfinished_tokens", 0) if done < wanted else 0
+            all_made = made + unfinished
             seconds = max(time.monotonic() - self._began, 1e-6)
             left = sum(
                 (total - self._done[one])
@@ -113,10 +115,11 @@ class Progress:
                 f"{slug} {self._done[slug]:,}/{self._wanted[slug]:,}"
                 f" · mean {self._tokens[slug] / self._done[slug]:,.0f} tokens"
                 f" · truncated {self._truncated[slug] / self._done[slug]:.0%}"
-                f" · all {done:,}/{wanted:,} · {made / seconds:,.0f} tokens/s"
+                f" · all {done:,}/{wanted:,} · {_rate(all_made / seconds)} tokens/s"
             )
         if done < wanted and made:
-            return f"{text} · {_time(left * seconds / made)} left"
+            left = max(0.0, left - unfinished)
+            return f"{text} · {_time(left * seconds / all_made)} left"
         return f"{text} · {_time(seconds)}"
 
     def _tell(self) -> None:
@@ -139,22 +142,23 @@ class Progress:
     def _line(self, text: str) -> None:
         """A line that stays."""
         with self._mutex:
-            if self._live and self._width:
-                self._reporter.rewrite(text.ljust(self._width))
-                text, self._width = "", 0
+            if self._live:  # over the live line, ours or another plugin's
+                self._reporter.rewrite(text, erase=True)
+                self._reporter.write_line("")
+                self._shown = ""
             else:
                 self._reporter.ensure_newline()
-            self._reporter.write_line(text)
+                self._reporter.write_line(text)
             self._reporter.flush()
 
     def _over(self, text: str) -> None:
         """In place of the live line."""
         with self._mutex:
-            width = self._reporter._tw.fullwidth - 1
-            text = text[:width]
-            self._reporter.rewrite(text.ljust(min(self._width, width)))
-            self._width = len(text)
-            self._reporter.flush()
+            text = text[: self._reporter._tw.fullwidth - 1]
+            if text != self._shown:
+                self._reporter.rewrite(text, erase=True)
+                self._reporter.flush()
+            self._shown = text
 
     def stop(self) -> None:
         """The last word; may be called twice."""
@@ -163,13 +167,17 @@ class Progress:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=2)
-        if self._live and self._width:
+        if self._shown:
             self._line(self._text(self._current) if self._current else "the engine was not started")
 
 
 def _words(found: Estimate) -> str:
     time = "" if found.seconds is None else f", {_time(found.seconds)}"
     return f"about {found.tokens:,.0f} tokens{time}"
+
+
+def _rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def _time(seconds: float) -> str:

@@ -29,7 +29,7 @@ class Reporter:
     def write_line(self, text: str) -> None:
         self.lines.append(text)
 
-    def rewrite(self, text: str) -> None:
+    def rewrite(self, text: str, erase: bool) -> None:
         self.lines.append("\r" + text)
 
 
@@ -51,7 +51,7 @@ def made(
         total=4 + len(record),
         mode="missing",
         warm_up=warm_up,
-        engine=SimpleNamespace(at_once=2),
+        engine=SimpleNamespace(at_once=2, unfinished_tokens=60),
         record=Recorded(record),
         entry=SimpleNamespace(name="tiny", artefact="gguf"),
         suite=SimpleNamespace(edition=SimpleNamespace(name="mini", budget=256)),
@@ -106,13 +106,13 @@ def test_one_live_line_in_a_terminal() -> None:
     until = time.monotonic() + 10
     while not any(line.startswith("\rarc 1/4") for line in reporter.lines) and time.monotonic() < until:
         time.sleep(0.02)
-    live = [line for line in reporter.lines if line.startswith("\r")]
-    assert live
+    live = [line for line in reporter.lines if line.startswith("\rarc 1/4")]
+    assert " · 16 tokens/s · " in live[0]  # with what is not finished
     assert all(len(line) <= 80 for line in live)
     for number in range(1, 4):
         progress.arrived(output(number))
     progress.stop()
-    assert reporter.lines[0].startswith("nanolm: tiny on mini")
+    assert reporter.lines[0].startswith("\rnanolm: tiny on mini")
     assert reporter.lines[-2].startswith("\rarc 4/4 ")
     assert reporter.lines[-1] == ""  # the end of that line
 
