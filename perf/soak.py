@@ -5,6 +5,7 @@
 Real items (ARC-Easy and Banking77 as V1 asks them, so many of each; `nanolm fetch --edition nano-lm-v1`
 gets them), a budget of a few tokens, float32. Without --model, a tiny model with random weights answers:
 what is tested is that nothing is lost and nothing is twice, and a small model leaves the time to start.
+With --stand-in a worker without a model echoes, in the same processes: the quick check of the harness alone.
 Checked after every kill: no process of the run is left, and what was recorded stays as it was, byte for
 byte. At the end: the same texts, key by key, as the undisturbed run.
 """
@@ -29,6 +30,13 @@ BENCHMARKS = {
     "arc-easy": "test_knowledge.py::test_arc_easy",
     "banking77": "test_classification_and_extraction.py::test_banking77",
 }
+STAND_IN = """
+import functools
+from nanolm.engines import vllm
+vllm.VLLMEngine.__init__ = functools.partialmethod(
+    vllm.VLLMEngine.__init__, worker="tests_protocol.engines.stand_in_worker", version="0.31.0"
+)
+"""
 Key = tuple[str, str, int]
 
 
@@ -161,6 +169,7 @@ def main() -> None:
     )
     parser.add_argument("--model", help="default: a tiny one with random weights")
     parser.add_argument("--engine", default="auto")
+    parser.add_argument("--stand-in", action="store_true", help="no model, a worker that echoes")
     parser.add_argument("--items", type=int, nargs=2, default=[1000, 1000], help="of ARC-Easy and Banking77")
     parser.add_argument("--budget", type=int, default=8)
     parser.add_argument("--kills", type=int, default=20)
@@ -174,6 +183,11 @@ def main() -> None:
         sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests(asked, options.items),
         f"--entry={model}", f"--edition={asked}", f"--engine={options.engine}",
     ]  # fmt: skip
+    if options.stand_in:
+        (folder / "soak_stand_in.py").write_text(STAND_IN)
+        (folder / "model" / "slow").touch()
+        os.environ["PYTHONPATH"] = f"{folder}{os.pathsep}{ROOT}"
+        command += ["-p", "soak_stand_in", "--engine=vllm"]
     undisturbed, killed = Soak(command, folder / "undisturbed"), Soak(command, folder / "killed")
     seconds = undisturbed.finish()
     expected = undisturbed.texts()

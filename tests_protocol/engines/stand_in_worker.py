@@ -36,7 +36,7 @@ def main() -> None:
             if not isinstance(message, frames.Ask):
                 continue
             if (folder / "slow").exists():
-                time.sleep(0.1)
+                time.sleep(0.05)
             if message.seed in hangs:
                 time.sleep(3600)
             if message.prompt_ids == (1,) or message.seed in dies:

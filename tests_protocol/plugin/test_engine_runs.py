@@ -193,25 +193,25 @@ def test_a_killed_engine_is_started_again(place: Place) -> None:
 
 def test_an_item_that_ends_the_engine_three_times_makes_the_run_invalid(place: Place) -> None:
     """Only that item: it is an error, not a wrong answer, and is asked again by the next run."""
-    (place.model / "dies").write_text(str(seed(ARC, "0003", 0)))
+    (place.model / "dies").write_text(str(seed(ARC, "Mini_1003", 0)))
     status, out = place.run()
     assert status == 1
     assert "1 not measured" in out
     assert "1 items were not measured" in out
     assert "asked 3 times, the engine ended each time" in out
     errors = [one["item"] for one in place.outputs() if one["finish_reason"] == "error"]
-    assert errors == ["0003"]
+    assert errors == ["Mini_1003"]
     assert place.about()["complete"] is False
     (place.model / "dies").unlink()
     assert place.run()[0] == 0
 
 
 def test_a_hung_request(place: Place) -> None:
-    (place.model / "hangs").write_text(str(seed(ARC, "0003", 0)))
+    (place.model / "hangs").write_text(str(seed(ARC, "Mini_1003", 0)))
     status, out = place.run()
     assert status == 1
     assert "no step for" in out
-    assert [one["item"] for one in place.outputs() if one["finish_reason"] == "error"] == ["0003"]
+    assert [one["item"] for one in place.outputs() if one["finish_reason"] == "error"] == ["Mini_1003"]
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
