@@ -1,5 +1,6 @@
 """The end of a run: results to scores, files, the summary and the exit status."""
 
+import contextlib
 import re
 import sys
 from pathlib import Path
@@ -9,16 +10,18 @@ import msgspec
 import numpy as np
 import pytest
 
+from nanolm.editions import load_ids
 from nanolm.entries import Entry
-from nanolm.errors import NanoLMError
+from nanolm.errors import NanoLMError, SourceError
 from nanolm.plugin import gate
+from nanolm.plugin.checker import Checking
 from nanolm.plugin.judging import Properties
 from nanolm.records import provenance
-from nanolm.reports import junit, score_file, terminal
+from nanolm.reports import junit, publishable, score_file, terminal
 from nanolm.run import Run, Selection, Suite
 from nanolm.schema import EntryScore
 from nanolm.scoring import BenchmarkResult, entry_score, score_entry
-from nanolm.verdicts import versions
+from nanolm.verdicts import parts
 
 _REASON = re.compile(r"(\w+)=(\d+)")
 
@@ -111,16 +114,16 @@ class Finish:
         self.started = provenance.now()
         self.score: EntryScore | None = None
         self.files: list[Path] = []
-        self.no_checking = ""
+        self.checking = Checking()
         self.problems: list[str] = []
         """Why the exit status is not 0."""
 
-    def end(self, run: Run, session: pytest.Session, exitstatus: int, no_checking: str = "") -> int:
+    def end(self, run: Run, session: pytest.Session, exitstatus: int, checking: Checking) -> int:
         """Everything that is written; gives the exit status (docs/architecture.md, public contract).
 
-        `no_checking`: why code was not run, empty when it was.
+        `checking`: whether and how well code was run.
         """
-        self.no_checking = no_checking
+        self.checking = checking
         collected = self.collected
         whole = self.suite.is_whole(collected.selection)
         measured = len(collected.rows) == sum(len(items) for items in collected.selection.values())
@@ -149,6 +152,7 @@ class Finish:
             if self.score is not None:
                 self.problems += [p for condition in self.gate if (p := condition.problem(self.score))]
                 self.files.append(score_file.write(self.folder, self.score))
+            self.files.append(self._gather_verdicts(run))
             self._write_run(run, whole, valid, because)
             self._write_junit()
             if whole and valid and run.record.compress():
@@ -185,26 +189,14 @@ class Finish:
         return {"name": "", "version": ""}
 
     def _not_publishable(self, whole: bool, valid: bool, run: Run) -> list[str]:
-        edition = self.suite.edition
-        because = list(self.entry.not_publishable_because)
+        because = publishable.reasons(
+            self.suite.edition, self.entry, self._engine(run), code_marks=self.checking.marks
+        )
         if not whole:
             because.append("partial: not every item of the edition was run")
         if not valid:
             because.append("incomplete: outputs are missing or the engine failed")
-        unverified = [slug for slug, spec in edition.benchmarks.items() if not spec.data_verified]
-        if unverified:
-            because.append(f"data not yet checked against the official source: {', '.join(unverified)}")
-        engine = self._engine(run)
-        if self.entry.artefact != "synthetic" and engine != {
-            "name": edition.engine,
-            "version": edition.engine_version,
-        }:
-            because.append(
-                f"the edition's engine is {edition.engine} {edition.engine_version}, these outputs are by"
-                f" {engine['name'] or 'none'} {engine['version']}".rstrip()
-            )
-        because += [f"extractors differ: {line}" for line in versions.mismatches(edition.extractors)]
-        if self.no_checking:
+        if self.checking.why_not:
             because.append(
                 "code was not run: there are no working evaluators here (nanolm evaluators install)"
             )
@@ -227,7 +219,7 @@ class Finish:
                     "publishable": whole and valid and not because,
                     "not_publishable_because": because,
                     "problems": self.problems,
-                    "code_not_run_because": self.no_checking,
+                    "code_not_run_because": self.checking.why_not,
                     "outputs": run.total,
                     "generated": len(run.missing) if run.mode != "none" else 0,
                     "engine_errors": run.engine_errors,
@@ -239,6 +231,14 @@ class Finish:
                 },
             )
         )
+
+    def _gather_verdicts(self, run: Run) -> Path:
+        """Of every item that was judged; where a part of the edition was run, the others' stay."""
+        order = []
+        for slug in self.suite.edition.benchmarks:
+            with contextlib.suppress(SourceError):  # without its data nothing of it was judged
+                order.append((slug, load_ids(self.suite.edition, slug)))
+        return parts.gather(self.folder, order, run.record.has, keep=run.mode != "all")
 
     def _write_junit(self) -> None:
         path = self.folder / "junit.xml"

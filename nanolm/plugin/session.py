@@ -26,7 +26,9 @@ from nanolm.records import Record
 from nanolm.reports.progress import Progress
 from nanolm.run import RECORD_MODES, Followed, Run, Suite, state
 from nanolm.sources.cache import cache_folder
+from nanolm.verdicts import parts, versions
 from nanolm.verdicts.judge import Judge
+from nanolm.verdicts.parts import Part
 
 Ref = tuple[str, str]
 """A test's parameter: benchmark slug and item id."""
@@ -95,6 +97,7 @@ class BenchmarkSession:
         self._judge: Judge | None = None
         self.signals: Signals | None = None
         self._counted: pytest.TestReport | None = None
+        self._part: Part | None = None
         self._followed: Followed | None = None
         if self.controller:
             from nanolm.plugin.distribute import ShareNumbers
@@ -108,6 +111,7 @@ class BenchmarkSession:
         """The record is opened before anything else: a second run is refused at once."""
         assert self.entry is not None
         record = Record(self.folder, write=True, fresh=self.mode == "all")
+        parts.remove(self.folder)
         state.write(self.folder, state.State(run=self.name))
         self.run = Run(self.suite, self.entry, record, self._engine, mode=self.mode, name=self.name)
         self.config.add_cleanup(self.close)  # also when collecting fails
@@ -191,7 +195,10 @@ class BenchmarkSession:
         assert self.entry is not None
         selection = self.suite.in_order(refs)
         self.collected.selection = selection
+        kinds = {self.edition.benchmarks[slug].answer_type for slug in selection}
         try:
+            if "math_expression" in kinds:
+                versions.require(self.edition.extractors)
             self.run.prepare(selection)
             self.progress = Progress(self.config, self.run)
             if not self.controller:
@@ -236,7 +243,8 @@ class BenchmarkSession:
             checker=self.checking.checker,
             cache=cache_folder() / "verdicts",
         )
-        self.desk = Desk(self.suite, self.entry, outputs, self._judge, self.folder)
+        self._part = Part(self.folder, self.worker["workerid"] if self.worker else "main")
+        self.desk = Desk(self.suite, self.entry, outputs, self._judge, self.folder, self._part)
 
     # running
 
@@ -357,11 +365,13 @@ class BenchmarkSession:
             output["nanolm_without_data"] = self.collected.without_data
         if self.progress is not None:
             self.progress.stop()
+        if self._part is not None:
+            self._part.close()
         if self.run is not None and self.finish is not None and self.collected.selection:
             interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
             if interrupted or session.shouldstop or session.shouldfail:
                 self.run.stop()
-            session.exitstatus = self.finish.end(self.run, session, int(exitstatus), self.checking.why_not)
+            session.exitstatus = self.finish.end(self.run, session, int(exitstatus), self.checking)
         self.close()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -379,6 +389,8 @@ class BenchmarkSession:
         if self._judge is not None:
             self._judge.close()
             self._judge = None
+        if self._part is not None:
+            self._part.close()
         self.checking.close()
         if self.signals is not None:
             self.signals.restore()
