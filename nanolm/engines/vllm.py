@@ -33,6 +33,7 @@ ATTEMPTS = 3
 """How often a request is asked before it is an error."""
 STALL_SECONDS = 600.0
 """A worker that makes no step for so long, with work at hand, is hung."""
+_ENDING_SECONDS = 5.0
 START_SECONDS = 1800.0
 """Loading and compiling may take this long."""
 
@@ -318,6 +319,9 @@ class VLLMEngine:
         self, replica: Replica, pending: deque[Request], attempts: Counter[Key]
     ) -> Iterator[Generation]:
         """Start the replica anew and ask again what it had in hand."""
+        with contextlib.suppress(subprocess.TimeoutExpired):  # its pipe closes before it has ended
+            replica.process.wait(timeout=_ENDING_SECONDS)
+        by_system = replica.process.poll() == -signal.SIGKILL and not replica.fatal
         replica.kill()
         words = replica.words()
         kind, most = ("work", 4 * ATTEMPTS) if replica.ready else ("start", ATTEMPTS)
@@ -328,7 +332,7 @@ class VLLMEngine:
                 f"all it said is in {self.log}. What was generated before is in the record"
             )
         self.restarts.append(words)
-        if "out of memory" in words.lower() or replica.process.returncode == -signal.SIGKILL:
+        if "out of memory" in words.lower() or by_system:
             half = int((replica.ready.settings["max_num_seqs"] if replica.ready else None) or 256) // 2
             self._settings = msgspec.structs.replace(self._settings, max_num_seqs=max(1, half))
         again = []
