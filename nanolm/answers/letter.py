@@ -266,7 +266,7 @@ def _bare(folded: str) -> str:
     return folded[start:end].removeprefix("- ").removeprefix("– ").strip()
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=256)  # an item's samples are read one after another
 def _options(texts: tuple[str, ...]) -> _Options:
     whole: dict[str, int | None] = {}
     bare: dict[str, int | None] = {}

@@ -81,6 +81,8 @@ class Beat(msgspec.Struct, frozen=True, tag=True):
     """The engine has made a step."""
 
     steps: int
+    tokens: int = 0
+    """Of the outputs that are not finished."""
 
 
 class Fatal(msgspec.Struct, frozen=True, tag=True):

@@ -1,7 +1,8 @@
 """llama.cpp for GGUF files on a processor, in a process of its own (`llamacpp_worker`).
 
 The worker's log goes to a file, a broken model file can't take the run down with it, and the worker
-ends when this process does. All requests are handed over at once; llama.cpp batches its slots.
+ends when this process does. One that dies is started again and asked for what was left. All requests are
+handed over at once; llama.cpp batches its slots.
 """
 
 import contextlib
@@ -21,6 +22,8 @@ from nanolm.schema import Request
 
 SLOTS = 16
 """Requests that are batched; 16 gave the most tokens/s on two cores."""
+ATTEMPTS = 3
+"""How often the worker may end without an output in between."""
 _TOKENIZE_CONTEXT = 512
 _MAGIC = b"GGUF"
 
@@ -40,15 +43,19 @@ class LlamaCppEngine:
     """The `Engine` for GGUF files; stops at the file's own end-of-generation tokens."""
 
     name = "llamacpp"
+    worker = "nanolm.engines.llamacpp_worker"
 
     def __init__(self, model: Path, *, log: Path, slots: int = SLOTS, threads: int | None = None) -> None:
         """`log` takes all that llama.cpp prints. `EngineError` for a file that is no GGUF file."""
         self.version = installed_version()
         self.model, self.log = model, log
         self.slots, self.threads = slots, threads or len(os.sched_getaffinity(0))
+        self.restarts: list[str] = []
+        """Why each restart was needed; for run.json."""
         self.settings: dict[str, Any] = {"slots": slots, "threads": self.threads}
         self._worker: subprocess.Popen[str] | None = None
         self._context = 0
+        self._closed = False
         try:
             with model.open("rb") as file:
                 magic = file.read(4)
@@ -56,6 +63,11 @@ class LlamaCppEngine:
             raise EngineError(f"the model file {model} can't be read: {error.strerror}") from None
         if magic != _MAGIC:
             raise EngineError(f"{model} is no GGUF file: it starts with {magic!r}, expected {_MAGIC!r}")
+
+    @property
+    def at_once(self) -> int:
+        """How many requests are worked on together."""
+        return self.slots
 
     def tokenize(self, text: str) -> list[int]:
         """Token ids by llama.cpp's own tokenizer: special tokens read as such, none added (§5)."""
@@ -71,18 +83,34 @@ class LlamaCppEngine:
         longest = max(len(request.prompt_ids) + request.max_tokens for request in requests)
         context = (longest + 8) * slots
         if self._context != context:
-            self.close()
+            self._end()
             self._start(context, slots)
+        waiting = dict(enumerate(requests))
+        ends = 0  # since the last output
+        while waiting:
+            try:
+                for generation in self._ask(waiting):
+                    ends = 0
+                    yield generation
+            except EngineError as error:
+                ends += 1
+                if ends >= ATTEMPTS or self._closed:
+                    raise
+                self.restarts.append(str(error))
+                self._start(context, slots)
+
+    def _ask(self, waiting: dict[int, Request]) -> Iterator[Generation]:
+        """Hand over what waits; what is answered waits no more."""
         worker = self._worker
         assert worker is not None
         started = time.time()
-        for number, request in enumerate(requests):
+        for number, request in waiting.items():
             self._send(worker, {"number": number, "parameters": parameters(request)})
-        for _ in requests:
+        while waiting:
             answer = self._receive(worker)
             error = answer.get("error")
             yield Generation(
-                request=requests[answer["number"]],
+                request=waiting.pop(answer["number"]),
                 text=answer.get("text", ""),
                 finish_reason="error" if error else answer["finish_reason"],
                 output_tokens=answer.get("output_tokens", 0),
@@ -97,6 +125,10 @@ class LlamaCppEngine:
 
     def close(self) -> None:
         """Ends the worker; may be called twice."""
+        self._closed = True
+        self._end()
+
+    def _end(self) -> None:
         worker, self._worker, self._context = self._worker, None, 0
         if worker is None:
             return
@@ -112,7 +144,7 @@ class LlamaCppEngine:
         settings = {"model": str(self.model), "context": context, "slots": slots, "threads": self.threads}
         with self.log.open("ab") as log:
             self._worker = subprocess.Popen(
-                [sys.executable, "-m", "nanolm.engines.llamacpp_worker", json.dumps(settings)],
+                [sys.executable, "-m", self.worker, json.dumps(settings)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -141,7 +173,7 @@ class LlamaCppEngine:
         return answer
 
     def _died(self, worker: "subprocess.Popen[str]") -> EngineError:
-        self.close()
+        self._end()
         words = self.log.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["it said nothing"]
         return EngineError(
             f"llama.cpp ended with status {worker.returncode}: {words[0][:300]} (all of it in {self.log}). Is"

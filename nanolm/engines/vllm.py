@@ -28,10 +28,12 @@ from nanolm.engines.engine import Generation
 from nanolm.errors import EngineError
 from nanolm.schema import Request
 
+Key = tuple[str, str, int]
 ATTEMPTS = 3
 """How often a request is asked before it is an error."""
 STALL_SECONDS = 600.0
 """A worker that makes no step for so long, with work at hand, is hung."""
+_ENDING_SECONDS = 5.0
 START_SECONDS = 1800.0
 """Loading and compiling may take this long."""
 
@@ -63,6 +65,10 @@ def visible_devices(replicas: int) -> list[str | None]:
     return list(devices[:replicas])
 
 
+def _key(request: Request) -> Key:
+    return request.benchmark, request.item, request.sample
+
+
 class Replica:
     """One worker process and the requests it has in hand."""
 
@@ -81,6 +87,7 @@ class Replica:
         self.heard = time.monotonic()
         self.ready: frames.Ready | None = None
         self.fatal = ""
+        self.unfinished_tokens = 0
         self._log_start = log.stat().st_size if log.exists() else 0
         environment = dict(os.environ, VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
         if version.endswith("+cpu"):
@@ -191,11 +198,22 @@ class VLLMEngine:
         self._worker = worker
         self._replicas: dict[int, Replica] = {}
         self._number = 0
-        self._failures = 0
+        self._failures: Counter[str] = Counter()
+        """Since the last output: ends while it started, and with requests in hand."""
         self.restarts: list[str] = []
         """Why each restart was needed; for run.json and the summary."""
         self.settings: dict[str, Any] = {}
         """As vLLM resolved them, for run.json."""
+
+    @property
+    def at_once(self) -> int:
+        """How many requests are worked on together; 0 before vLLM has said so."""
+        return len(self._devices) * int(self.settings.get("max_num_seqs") or 0)
+
+    @property
+    def unfinished_tokens(self) -> int:
+        """Generated so far for the requests in hand, as of a second ago."""
+        return sum(replica.unfinished_tokens for replica in list(self._replicas.values()))
 
     def open(self) -> "VLLMEngine":
         """Start the workers without waiting for them; `generate` does it too."""
@@ -213,16 +231,16 @@ class VLLMEngine:
     def generate(self, requests: Sequence[Request]) -> Iterator[Generation]:
         """As in `nanolm.engines.engine.Engine`; `EngineError` when vLLM can't be started."""
         pending = deque(requests)
-        attempts: Counter[tuple[str, str, int]] = Counter()
+        attempts: Counter[Key] = Counter()
         if pending:
             self.open()
         try:
             while pending or any(replica.in_flight for replica in self._replicas.values()):
                 for replica in self._replicas.values():
-                    self._fill(replica, pending)
+                    self._fill(replica, pending, attempts)
                 replica, message = self._next()
                 if isinstance(message, frames.Done) and message.number in replica.in_flight:
-                    self._failures = 0
+                    self._failures.clear()
                     request, started, clock = replica.in_flight.pop(message.number)
                     yield Generation(
                         request=request,
@@ -241,12 +259,21 @@ class VLLMEngine:
                     replica.send(frames.Abort(tuple(replica.in_flight)))
                     replica.in_flight.clear()
 
-    def _fill(self, replica: Replica, pending: deque[Request]) -> None:
-        """Hand over as much as vLLM can look ahead to: its batch and three more behind it."""
+    def _fill(self, replica: Replica, pending: deque[Request], attempts: Counter[Key]) -> None:
+        """Hand over as much as vLLM can look ahead to: its batch and three more behind it.
+
+        Requests that were in hand when the engine ended go in small company, and alone the last time: the
+        one that ends it is told from those that were only there.
+        """
         if replica.ready is None:
             return
-        window = 4 * int(replica.ready.settings["max_num_seqs"] or 256)
-        while pending and len(replica.in_flight) < window:
+        batch = int(replica.ready.settings["max_num_seqs"] or 256)
+        windows = (4 * batch, max(1, batch // 4), 1)
+        tried = max((attempts[_key(request)] for request, *_ in replica.in_flight.values()), default=0)
+        while pending:
+            tried = max(tried, attempts[_key(pending[0])])
+            if len(replica.in_flight) >= windows[tried]:
+                return
             request = pending.popleft()
             self._number += 1
             replica.in_flight[self._number] = (request, time.time(), time.monotonic())
@@ -282,29 +309,35 @@ class VLLMEngine:
             if isinstance(message, frames.Ready):
                 replica.ready = message
                 self.settings = dict(message.settings, replicas=len(self._devices))
+            elif isinstance(message, frames.Beat):
+                replica.unfinished_tokens = message.tokens
             elif isinstance(message, frames.Fatal):
                 replica.fatal = message.error
             return replica, message
 
     def _recover(
-        self, replica: Replica, pending: deque[Request], attempts: Counter[tuple[str, str, int]]
+        self, replica: Replica, pending: deque[Request], attempts: Counter[Key]
     ) -> Iterator[Generation]:
         """Start the replica anew and ask again what it had in hand."""
+        with contextlib.suppress(subprocess.TimeoutExpired):  # its pipe closes before it has ended
+            replica.process.wait(timeout=_ENDING_SECONDS)
+        by_system = replica.process.poll() == -signal.SIGKILL and not replica.fatal
         replica.kill()
         words = replica.words()
-        self._failures += 1
-        if self._failures > ATTEMPTS:
+        kind, most = ("work", 4 * ATTEMPTS) if replica.ready else ("start", ATTEMPTS)
+        self._failures[kind] += 1
+        if self._failures[kind] >= most:
             raise EngineError(
-                f"vLLM ended {self._failures} times without finishing anything ({words}); "
+                f"vLLM ended {self._failures[kind]} times without finishing anything ({words}); "
                 f"all it said is in {self.log}. What was generated before is in the record"
             )
         self.restarts.append(words)
-        if "out of memory" in words.lower() or replica.process.returncode == -signal.SIGKILL:
+        if "out of memory" in words.lower() or by_system:
             half = int((replica.ready.settings["max_num_seqs"] if replica.ready else None) or 256) // 2
             self._settings = msgspec.structs.replace(self._settings, max_num_seqs=max(1, half))
         again = []
         for request, started, _ in replica.in_flight.values():
-            key = (request.benchmark, request.item, request.sample)
+            key = _key(request)
             attempts[key] += 1
             if attempts[key] < ATTEMPTS:
                 again.append(request)

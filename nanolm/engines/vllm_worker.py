@@ -124,6 +124,15 @@ def log_likelihood(output: Any, start: int) -> float:
     return float(sum(output.prompt_logprobs[i][ids[i]].logprob for i in range(start, len(ids))))
 
 
+def unfinished_tokens(engine: Any) -> int:
+    """Generated so far for the requests in hand, for the progress line; 0 where vLLM does not say."""
+    try:
+        states = engine.output_processor.request_states.values()
+        return sum(state.detokenizer.num_output_tokens() for state in states if state.detokenizer)
+    except AttributeError:
+        return 0
+
+
 class Loop:
     """Adds what arrives, steps, sends what is finished."""
 
@@ -178,7 +187,7 @@ class Loop:
         now = time.monotonic()
         if now - self.last_beat >= BEAT_SECONDS:
             self.last_beat = now
-            frames.write(self.out, frames.Beat(self.steps))
+            frames.write(self.out, frames.Beat(self.steps, unfinished_tokens(self.engine)))
 
     def message(self, output: Any) -> frames.Done | frames.Scored:
         number = int(output.request_id)

@@ -15,6 +15,7 @@ from nanolm.entries import Entry
 from nanolm.errors import NanoLMError, SourceError
 from nanolm.plugin import gate
 from nanolm.plugin.checker import Checking
+from nanolm.plugin.judging import Properties
 from nanolm.records import provenance
 from nanolm.reports import details, junit, publishable, score_file, summary, terminal
 from nanolm.run import Run, Selection, Suite
@@ -33,7 +34,7 @@ class Row(msgspec.Struct):
     status: str
     seconds: float
     text: str
-    properties: list[tuple[str, Any]]
+    properties: Properties
     """In the order of `ItemResult.properties`."""
 
 
@@ -51,7 +52,7 @@ class Collected:
     def add(self, report: pytest.TestReport, status: str) -> None:
         """Keep a report's numbers; the report itself is not kept."""
         text = report.longrepr if isinstance(report.longrepr, str) else str(report.longrepr or "")
-        row = Row(report.nodeid, status, report.duration, text, report.user_properties)
+        row = Row(report.nodeid, status, report.duration, text, Properties(report.user_properties))
         if status == "invalid":
             self.invalid.append(row)
         if row.properties:

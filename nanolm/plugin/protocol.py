@@ -72,7 +72,7 @@ class Runner:
             if outcome == "skipped" and called and isinstance(longrepr, str):
                 longrepr = (location[0], location[1] or 0, longrepr)
             report = pytest.TestReport(
-                nodeid=item.nodeid,
+                nodeid=getattr(item, "id", item.nodeid),  # the parsed id is shared, not parsed again
                 location=location,
                 keywords={},
                 outcome=outcome if called else "passed",

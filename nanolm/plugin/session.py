@@ -21,6 +21,7 @@ from nanolm.plugin.checker import Checking, connect_checking, open_checking
 from nanolm.plugin.finish import Collected, Finish
 from nanolm.plugin.judging import Desk, ItemResult
 from nanolm.plugin.protocol import STATUS, Runner
+from nanolm.plugin.signals import Signals
 from nanolm.records import Record
 from nanolm.reports.progress import Progress
 from nanolm.run import RECORD_MODES, Followed, Run, Selection, Suite, state
@@ -95,6 +96,8 @@ class BenchmarkSession:
         self.checking = Checking()
         self._session: pytest.Session | None = None
         self._judge: Judge | None = None
+        self.signals: Signals | None = None
+        self._counted: pytest.TestReport | None = None
         self._part: Part | None = None
         self._followed: Followed | None = None
         if self.controller:
@@ -291,10 +294,22 @@ class BenchmarkSession:
             right = properties.get("right") == properties.get("samples")
             setattr(report, STATUS, "invalid" if not valid else "right" if right else "wrong")
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
         """Count the result; in a worker, the controller does."""
+        yield
         if self.worker is None and hasattr(report, STATUS) and report.when == "call":
             self.collected.add(report, getattr(report, STATUS))
+            self._counted_only(report)
+
+    def _counted_only(self, report: pytest.TestReport) -> None:
+        """pytest keeps each report to count them at the end: one stands for all, where none is shown."""
+        reporter: Any = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None or getattr(report, STATUS) == "invalid" or "P" in reporter.reportchars.upper():
+            return
+        kept = reporter.stats.get("passed" if getattr(report, STATUS) == "right" else "wrong")
+        if kept and kept[-1] is report:
+            kept[-1] = self._counted = self._counted or report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(
@@ -339,8 +354,10 @@ class BenchmarkSession:
         return Shares(config, log, self._all_collected)
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Kept for the controller, whose session hears of one worker's tests only."""
+        """The session is kept for the controller, which hears of one worker's tests only."""
         self._session = session
+        if self.run is not None:
+            self.signals = Signals()
 
     def _all_collected(self, tests: list[str]) -> None:
         if self._session is not None:
@@ -400,6 +417,8 @@ class BenchmarkSession:
         if self._part is not None:
             self._part.close()
         self.checking.close()
+        if self.signals is not None:
+            self.signals.restore()
 
 
 def _is_benchmark(obj: Any) -> bool:

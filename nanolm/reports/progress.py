@@ -3,15 +3,19 @@
 import threading
 import time
 from collections import Counter
+from itertools import islice
 from typing import Any
 
 import pytest
 
+from nanolm.reports.estimate import Estimate, estimate
 from nanolm.run import Run
 from nanolm.schema import Output
 
 _LIVE_SECONDS = 0.25
 _PLAIN_SECONDS = 20.0
+_SEEN = 4_000
+"""Recorded outputs that the first estimate looks at, spread over the record."""
 
 
 class Progress:
@@ -25,14 +29,19 @@ class Progress:
         self._live = (
             not quiet and bool(getattr(self._reporter, "isatty", False)) and config.get_verbosity() == 0
         )
-        self._done: Counter[str] = Counter()
         self._wanted: Counter[str] = Counter(key[0] for key in run.missing)
-        self._tokens = self._prompt_tokens = self._truncated = 0
+        self._done: Counter[str] = Counter()
+        self._tokens: Counter[str] = Counter()
+        self._truncated: Counter[str] = Counter()
+        self._awaited = set(run.warm_up)
+        self._first: list[Output] = []
         self._current = ""
-        self._started = time.monotonic()
+        self._opened = time.monotonic()
+        self._began = float("inf")
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._width = 0
+        self._shown = ""
+        self._mutex = threading.Lock()
 
     def start(self) -> None:
         """Say what is to be done, then go on saying how far it is."""
@@ -44,79 +53,112 @@ class Progress:
         self._line(
             f"nanolm: {self._run.entry.name} on {self._run.suite.edition.name}:"
             f" {total - len(self._run.missing):,} of {total:,} outputs recorded, {missing:,} to generate"
-            f"{self._estimate(missing)}"
+            f"{self._outlook() if missing else ''}"
         )
         if missing:
             self._thread = threading.Thread(target=self._tell, name="nanolm-progress", daemon=True)
             self._thread.start()
 
-    def _estimate(self, missing: int) -> str:
-        """From the record so far: tokens and time that are left."""
-        if not missing or missing == self._run.total:
-            return f", at most {self._run.suite.edition.budget:,} tokens each" if missing else ""
-        tokens = 0
-        starts, ends = [], []
-        for count, output in enumerate(self._run.record.outputs()):
-            if count == 2_000:
-                break
-            tokens += output.output_tokens
-            starts.append(output.started)
-            ends.append(output.started + output.seconds)
-        if not starts:
-            return ""
-        mean = tokens / len(starts)
-        rate = tokens / max(max(ends) - min(starts), 1e-3)
-        left = f", about {mean * missing:,.0f} tokens"
-        return left + (f", {_time(mean * missing / rate)} at the pace so far" if rate > 1 else "")
+    def _outlook(self) -> str:
+        """Tokens and time, from the record so far; else the most it can be."""
+        step = max(1, len(self._run.record) // _SEEN)
+        found = estimate(islice(self._run.record.outputs(), 0, None, step), self._wanted)
+        if found is not None:
+            return f", {_words(found)} at the pace so far"
+        return f", at most {self._run.suite.edition.budget:,} tokens each" + (
+            f"; an estimate follows from the first {len(self._awaited)}" if self._awaited else ""
+        )
 
     def arrived(self, output: Output) -> None:
         """One output was recorded."""
-        self._done[output.benchmark] += 1
-        self._tokens += output.output_tokens
-        self._truncated += output.finish_reason == "length"
-        self._current = output.benchmark
-        if (
-            not self._quiet
-            and not self._live
-            and self._done[output.benchmark] == self._wanted[output.benchmark]
-        ):
-            self._line(self._text(output.benchmark))
+        slug = output.benchmark
+        with self._mutex:
+            self._began = min(self._began, time.monotonic() - output.seconds)
+            self._done[slug] += 1
+            self._tokens[slug] += output.output_tokens
+            self._truncated[slug] += output.finish_reason == "length"
+            self._current = slug
+        if self._quiet:
+            return
+        if self._awaited:
+            self._warm_up(output)
+        if self._done[slug] == self._wanted[slug]:
+            self._line(self._text(slug))
 
-    def _text(self, benchmark: str) -> str:
-        done, wanted = sum(self._done.values()), sum(self._wanted.values())
-        seconds = max(time.monotonic() - self._started, 1e-6)
-        text = (
-            f"{benchmark} {self._done[benchmark]:,}/{self._wanted[benchmark]:,} · all {done:,}/{wanted:,}"
-            f" · {self._tokens / seconds:,.0f} tokens/s · mean {self._tokens / max(done, 1):,.0f} tokens"
-            f" · truncated {self._truncated / max(done, 1):.0%}"
-        )
-        left = (wanted - done) * seconds / done if done else 0.0
-        return text + (f" · {_time(left)} left" if left else f" · {_time(seconds)}")
+    def _warm_up(self, output: Output) -> None:
+        """The first requests are spread over the benchmarks: with the last of them, an estimate."""
+        key = (output.benchmark, output.item, output.sample)
+        if key not in self._awaited:
+            return
+        self._awaited.remove(key)
+        self._first.append(output)
+        if self._awaited:
+            return
+        found = estimate(self._first, self._wanted, getattr(self._run.engine, "at_once", 0))
+        if found is not None:
+            self._line(f"nanolm: estimate from the first {found.outputs} outputs: {_words(found)} in all")
+        self._first = []
+
+    def _text(self, slug: str) -> str:
+        with self._mutex:
+            done, wanted = self._done.total(), self._wanted.total()
+            made = self._tokens.total()
+            unfinished = getattr(self._run.engine, "unfinished_tokens", 0) if done < wanted else 0
+            all_made = made + unfinished
+            seconds = max(time.monotonic() - self._began, 1e-6)
+            left = sum(
+                (total - self._done[one])
+                * (self._tokens[one] / self._done[one] if self._done[one] else made / done)
+                for one, total in self._wanted.items()
+            )
+            text = (
+                f"{slug} {self._done[slug]:,}/{self._wanted[slug]:,}"
+                f" · mean {self._tokens[slug] / self._done[slug]:,.0f} tokens"
+                f" · truncated {self._truncated[slug] / self._done[slug]:.0%}"
+                f" · all {done:,}/{wanted:,} · {_rate(all_made / seconds)} tokens/s"
+            )
+        if done < wanted and made:
+            left = max(0.0, left - unfinished)
+            return f"{text} · {_time(left * seconds / all_made)} left"
+        return f"{text} · {_time(seconds)}"
 
     def _tell(self) -> None:
-        while not self._stop.wait(_LIVE_SECONDS if self._live else _PLAIN_SECONDS):
+        while not self._stop.wait(self._pause()):
             if not self._current:
                 if self._live:
-                    self._over(f"starting the engine … {_time(time.monotonic() - self._started)}")
+                    self._over(f"starting the engine … {_time(time.monotonic() - self._opened)}")
                 continue
+            if self._done.total() >= self._wanted.total():
+                return
             if self._live:
                 self._over(self._text(self._current))
             else:
                 self._line(self._text(self._current))
-            if sum(self._done.values()) >= sum(self._wanted.values()):
-                return
+
+    def _pause(self) -> float:
+        """Seconds to the next word; a log of hours gets fewer lines."""
+        return _LIVE_SECONDS if self._live else max(_PLAIN_SECONDS, (time.monotonic() - self._opened) / 20)
 
     def _line(self, text: str) -> None:
-        self._reporter.ensure_newline()
-        self._reporter.write_line(text)
-        self._reporter.flush()
+        """A line that stays."""
+        with self._mutex:
+            if self._live:  # over the live line, ours or another plugin's
+                self._reporter.rewrite(text, erase=True)
+                self._reporter.write_line("")
+                self._shown = ""
+            else:
+                self._reporter.ensure_newline()
+                self._reporter.write_line(text)
+            self._reporter.flush()
 
     def _over(self, text: str) -> None:
-        width = self._reporter._tw.fullwidth - 1
-        text = text[:width]
-        self._reporter.rewrite(text.ljust(min(self._width, width)))
-        self._width = len(text)
-        self._reporter.flush()
+        """In place of the live line."""
+        with self._mutex:
+            text = text[: self._reporter._tw.fullwidth - 1]
+            if text != self._shown:
+                self._reporter.rewrite(text, erase=True)
+                self._reporter.flush()
+            self._shown = text
 
     def stop(self) -> None:
         """The last word; may be called twice."""
@@ -125,9 +167,17 @@ class Progress:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=2)
-        if self._live and self._current:
-            self._over(self._text(self._current))
-            self._reporter.write_line("")
+        if self._shown:
+            self._line(self._text(self._current) if self._current else "the engine was not started")
+
+
+def _words(found: Estimate) -> str:
+    time = "" if found.seconds is None else f", {_time(found.seconds)}"
+    return f"about {found.tokens:,.0f} tokens{time}"
+
+
+def _rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def _time(seconds: float) -> str:

@@ -16,6 +16,8 @@ from nanolm.schema import Output, Request
 
 RecordMode = Literal["missing", "none", "all"]
 RECORD_MODES: tuple[RecordMode, ...] = ("missing", "none", "all")
+_WARM_UP = 2
+"""Outputs of each benchmark that are asked for first, so that there is soon an estimate."""
 
 
 class Run:
@@ -41,6 +43,8 @@ class Run:
         self.missing: list[Key] = []
         self.keys: list[Key] = []
         """Outputs asked for, recorded ones included."""
+        self.warm_up: tuple[Key, ...] = ()
+        """The outputs that are asked for first, spread over the benchmarks; none when some are recorded."""
         self.error = ""
         """Why generation ended early; empty when it did not."""
         self.engine_errors = 0
@@ -72,7 +76,20 @@ class Run:
                             " --record-mode=all to keep that record under a dated name and generate anew, or"
                             " choose another folder with --reports-dir"
                         )
+        if len(missing) == len(self.keys) and self.entry.artefact != "synthetic":
+            self.warm_up = self._spread(selection)
+            first = set(self.warm_up)
+            missing = [*self.warm_up, *(key for key in missing if key not in first)]
         self.missing = missing
+
+    def _spread(self, selection: Selection) -> tuple[Key, ...]:
+        """A few items of each benchmark, from its whole length, in the order of generation."""
+        return tuple(
+            (slug, items[(2 * place + 1) * len(items) // (2 * _WARM_UP)], 0)
+            for slug in self.suite.generation_order(selection)
+            if len(items := selection[slug]) > _WARM_UP
+            for place in range(_WARM_UP)
+        )
 
     def _differences(self, key: Key) -> list[str]:
         slug, item, sample = key

@@ -1,5 +1,7 @@
 """A worker that speaks the frames without vLLM: it echoes, and misbehaves when a prompt tells it to.
 
+Files in the model folder: `slow`; `dies` and `hangs` with the seeds that make it do so.
+
 Prompt [1]: dies. Prompt [2]: dies once (a file in the model folder remembers). Prompt [3]: hangs.
 Prompt [4]: is slow.
 Else the text is the prompt's length, and the seed.
@@ -13,6 +15,10 @@ from pathlib import Path
 from nanolm.engines import frames
 
 
+def _seeds(path: Path) -> set[int]:
+    return set(map(int, path.read_text().split())) if path.exists() else set()
+
+
 def main() -> None:
     with os.fdopen(int(sys.argv[1]), "rb") as source, os.fdopen(int(sys.argv[2]), "wb") as out:
         settings = frames.read_for_worker(source)
@@ -22,13 +28,18 @@ def main() -> None:
             print("no such model")
             sys.exit(3)
         (folder / f"pid-{os.getpid()}").touch()
+        dies, hangs = (_seeds(folder / name) for name in ("dies", "hangs"))
         frames.write(out, frames.Ready(version="0", settings={"max_num_seqs": settings.max_num_seqs or 8}))
         while (message := frames.read_for_worker(source)) is not None:
             if isinstance(message, frames.Score):
                 frames.write(out, frames.Scored(number=message.number, value=-float(message.start)))
             if not isinstance(message, frames.Ask):
                 continue
-            if message.prompt_ids == (1,):
+            if (folder / "slow").exists():
+                time.sleep(0.05)
+            if message.seed in hangs:
+                time.sleep(3600)
+            if message.prompt_ids == (1,) or message.seed in dies:
                 os._exit(9)
             if message.prompt_ids == (2,) and not (folder / "died").exists():
                 (folder / "died").touch()

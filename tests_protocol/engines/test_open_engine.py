@@ -76,6 +76,36 @@ def test_a_truncated_model_is_an_error_that_says_where_the_log_is(tmp_path: Path
     engine.close()
 
 
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LlamaCppEngine:
+    monkeypatch.setattr("nanolm.engines.llamacpp.installed_version", lambda: "1")
+    monkeypatch.setattr(LlamaCppEngine, "worker", "tests_protocol.engines.stand_in_llamacpp")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    (tmp_path / "model.gguf").write_bytes(b"GGUF")
+    return LlamaCppEngine(tmp_path / "model.gguf", log=tmp_path / "log")
+
+
+def test_a_llamacpp_worker_that_dies_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it had answered before; each request is answered once."""
+    engine = stand_in(tmp_path, monkeypatch)
+    (tmp_path / "dies").write_text("5 3")
+    requests = [request(item=str(number)) for number in range(30)]
+    assert [g.request.item for g in engine.generate(requests)] == [str(number) for number in range(30)]
+    assert len(engine.restarts) == 5
+    engine.close()
+
+
+def test_a_llamacpp_worker_that_only_dies_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = stand_in(tmp_path, monkeypatch)
+    (tmp_path / "dies").write_text("9 0")
+    with pytest.raises(EngineError, match=r"llama\.cpp ended with status -6"):
+        list(engine.generate([request()]))
+    assert (tmp_path / "dies").read_text() == "6 0"
+
+
 def test_every_sampling_value_is_sent() -> None:
     sent = parameters(request())
     assert sent["prompt"] == [1, 2, 3]

@@ -71,6 +71,14 @@ def test_the_budget_reaches_the_sampler(engine: VLLMEngine) -> None:
     assert "length" in reasons.values()
 
 
+def test_tokens_are_counted_as_they_come(engine: VLLMEngine) -> None:
+    """For the progress line, which would else know of finished outputs only."""
+    seen = set()
+    for _ in engine.generate([ask(i, SAMPLED, max_tokens=300) for i in range(200)]):
+        seen.add(engine.unfinished_tokens)
+    assert max(seen) > 0
+
+
 def test_the_models_own_generation_config_is_not_applied(engine: VLLMEngine) -> None:
     # It says temperature 2 and would be the default for what is not sent: two seeds would differ.
     requests = [msgspec.structs.replace(ask(5), seed=seed, sample=seed) for seed in range(6)]

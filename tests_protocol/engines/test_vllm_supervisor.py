@@ -96,7 +96,17 @@ def test_a_request_that_kills_the_worker_three_times_is_an_error(engine: VLLMEng
     done = {g.request.item: g for g in engine.generate([ask(0, 1), ask(1, 5)])}
     assert done["0"].finish_reason == "error"
     assert "asked 3 times" in (done["0"].error or "")
-    assert len(engine.restarts) == 3
+    assert engine.restarts == ["exit status 9; last line: none"] * 3
+    assert engine.settings["max_num_seqs"] == 8
+
+
+def test_only_the_request_that_ends_the_worker_is_an_error(engine: VLLMEngine) -> None:
+    """Those that were in hand with it each time are answered."""
+    requests = [ask(0, 5), ask(1, 1), ask(2, 1), *(ask(i, 5) for i in range(3, 60))]
+    done = {g.request.item: g for g in engine.generate(requests)}
+    assert len(done) == 60
+    assert [item for item, g in done.items() if g.finish_reason == "error"] == ["1", "2"]
+    assert len(engine.restarts) in (4, 5, 6)
 
 
 def test_a_hung_worker_is_replaced(engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +114,7 @@ def test_a_hung_worker_is_replaced(engine: VLLMEngine, monkeypatch: pytest.Monke
     (done,) = engine.generate([ask(0, 3)])
     assert done.finish_reason == "error"
     assert "no step for" in (done.error or "")
+    assert engine.settings["max_num_seqs"] == 8  # a hung engine was not out of memory
 
 
 def test_a_model_that_can_not_be_loaded_is_one_error(engine: VLLMEngine, tmp_path: Path) -> None:

@@ -52,16 +52,19 @@ CONFIG = {
 }
 
 
-def write(folder: Path) -> Path:
-    """Write the model folder and return it."""
+TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}\n"
+
+
+def write(folder: Path, *, positions: int = 512, greedy: bool = False) -> Path:
+    """Write the model folder and return it. Its files say to sample, unless `greedy`."""
     from safetensors.numpy import save_file
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
     folder.mkdir(parents=True, exist_ok=True)
     save_file(weights(), folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "config.json").write_text(json.dumps(CONFIG | {"max_position_embeddings": positions}))
     # A generation_config that must not be applied: the entry's own values are sent.
-    bad = {"do_sample": True, "temperature": 2.0, "eos_token_id": 257}
+    bad = {"do_sample": not greedy, "temperature": 2.0, "eos_token_id": 257}
     (folder / "generation_config.json").write_text(json.dumps(bad))
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE(vocab={text: i for i, text in enumerate(alphabet)}, merges=[]))
@@ -71,5 +74,6 @@ def write(folder: Path) -> Path:
     tokenizer.add_special_tokens([AddedToken(name, special=True) for name in names])
     tokenizer.save(str(folder / "tokenizer.json"))
     described = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<bos>", "eos_token": "<eos>"}
+    described["chat_template"] = TEMPLATE
     (folder / "tokenizer_config.json").write_text(json.dumps(described))
     return folder

@@ -18,8 +18,9 @@ MATH = "tests_benchmarks/test_math_and_reasoning.py"
 
 
 def start(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    cache = ["-o", f"cache_dir={folder / 'cache'}"]  # not the project's own
     return subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--reports-dir={folder}", *arguments],
+        [sys.executable, "-m", "pytest", *cache, f"--reports-dir={folder}", *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -306,3 +307,32 @@ def test_interrupted_and_killed_runs_go_on_where_they_were(tmp_path: Path) -> No
     lines_ = [json.loads(line) for line in record.read_text().splitlines()]
     keys = [(one["benchmark"], one["item"], one["sample"]) for one in lines_]
     assert len(keys) == len(set(keys)) == len(names(tmp_path, "constant"))
+
+
+def test_last_failed_runs_what_was_not_right(tmp_path: Path) -> None:
+    """`--lf`, in one process and with workers, goes by the wrong answers of the run before."""
+    test = "tests_benchmarks/test_knowledge.py::test_arc_easy"
+    status, out = run(tmp_path, test, "--entry=constant")
+    assert status == 0, out
+    wrong = int(re.search(r"(\d+) wrong", out)[1])  # type: ignore[index]
+    assert 0 < wrong < 10
+    for workers in ("-n0", "-n2"):
+        status, out = run(tmp_path, test, "--entry=constant", "--lf", workers)
+        assert status == 0, out
+        assert re.search(rf"\b{wrong} wrong in", out), out
+
+
+def test_the_debugger_stops_at_a_wrong_answer(tmp_path: Path) -> None:
+    """`--pdb` stands in the test with its fixtures; `c` goes on to the end."""
+    test = "tests_benchmarks/test_knowledge.py::test_arc_easy"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--reports-dir={tmp_path}", test,
+         "--entry=constant", "--pdb", "--limit=4"],
+        cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env=os.environ | {"PYTEST_ADDOPTS": "", "COLUMNS": "120"},
+    )  # fmt: skip
+    out, _ = process.communicate("up\np 'the gold is', self._ref\n" + "c\n" * 8, timeout=120)
+    assert "(Pdb)" in out
+    assert "entering PDB" in out
+    assert process.returncode == 0, out
+    assert len(names(tmp_path, "constant")) == 4

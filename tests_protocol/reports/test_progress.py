@@ -1,8 +1,13 @@
 """What a person sees while a run generates."""
 
+import time
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from nanolm.reports.estimate import estimate
 from nanolm.reports.progress import Progress, _time
 from nanolm.schema import Decoding, Output
 
@@ -24,15 +29,30 @@ class Reporter:
     def write_line(self, text: str) -> None:
         self.lines.append(text)
 
-    def rewrite(self, text: str) -> None:
+    def rewrite(self, text: str, erase: bool) -> None:
         self.lines.append("\r" + text)
 
 
-def made(reporter: Reporter, verbosity: int = 0) -> Progress:
+class Recorded(list[Output]):
+    """Stands in for a record."""
+
+    def outputs(self) -> list[Output]:
+        return self
+
+
+def made(
+    reporter: Reporter,
+    verbosity: int = 0,
+    warm_up: tuple[tuple[str, str, int], ...] = (),
+    record: Sequence[Output] = (),
+) -> Progress:
     run: Any = SimpleNamespace(
         missing=[("arc", str(n), 0) for n in range(4)],
-        total=4,
+        total=4 + len(record),
         mode="missing",
+        warm_up=warm_up,
+        engine=SimpleNamespace(at_once=2, unfinished_tokens=60),
+        record=Recorded(record),
         entry=SimpleNamespace(name="tiny", artefact="gguf"),
         suite=SimpleNamespace(edition=SimpleNamespace(name="mini", budget=256)),
     )
@@ -42,9 +62,9 @@ def made(reporter: Reporter, verbosity: int = 0) -> Progress:
     return Progress(config, run)
 
 
-def output(number: int) -> Output:
+def output(number: int, *, slug: str = "arc", started: float = 0.0, tokens: int = 100) -> Output:
     return Output(
-        benchmark="arc",
+        benchmark=slug,
         item=str(number),
         sample=0,
         seed=1,
@@ -55,12 +75,13 @@ def output(number: int) -> Output:
         max_tokens=256,
         text="x",
         finish_reason="length" if number == 0 else "stop",
-        output_tokens=100,
+        output_tokens=tokens,
+        started=started,
+        seconds=10.0,
     )
 
 
-def told(reporter: Reporter, verbosity: int = 0) -> list[str]:
-    progress = made(reporter, verbosity)
+def told(progress: Progress, reporter: Reporter) -> list[str]:
     progress.start()
     for number in range(4):
         progress.arrived(output(number))
@@ -70,21 +91,65 @@ def told(reporter: Reporter, verbosity: int = 0) -> list[str]:
 
 
 def test_plain_lines_where_there_is_no_terminal() -> None:
-    first, last = told(Reporter(isatty=False))
+    reporter = Reporter(isatty=False)
+    first, last = told(made(reporter), reporter)
     assert first == "nanolm: tiny on mini: 0 of 4 outputs recorded, 4 to generate, at most 256 tokens each"
-    assert last.startswith("arc 4/4 · all 4/4 · ")
-    assert "mean 100 tokens · truncated 25%" in last
+    assert last.startswith("arc 4/4 · mean 100 tokens · truncated 25% · all 4/4 · 40 tokens/s · 10 s")
 
 
 def test_one_live_line_in_a_terminal() -> None:
-    lines = told(Reporter(isatty=True))
-    assert lines[0].startswith("nanolm: tiny on mini")
-    assert lines[-1] == ""
-    assert all(line.startswith("\r") and len(line) <= 80 for line in lines[1:-1])
+    """It goes over itself; what is said for good stays above it."""
+    reporter = Reporter(isatty=True)
+    progress = made(reporter)
+    progress.start()
+    progress.arrived(output(0))
+    until = time.monotonic() + 10
+    while not any(line.startswith("\rarc 1/4") for line in reporter.lines) and time.monotonic() < until:
+        time.sleep(0.02)
+    live = [line for line in reporter.lines if line.startswith("\rarc 1/4")]
+    assert " · 16 tokens/s · " in live[0]  # with what is not finished
+    assert all(len(line) <= 80 for line in live)
+    for number in range(1, 4):
+        progress.arrived(output(number))
+    progress.stop()
+    assert reporter.lines[0].startswith("\rnanolm: tiny on mini")
+    assert reporter.lines[-2].startswith("\rarc 4/4 ")
+    assert reporter.lines[-1] == ""  # the end of that line
 
 
 def test_nothing_when_quiet() -> None:
-    assert told(Reporter(isatty=True), verbosity=-1) == []
+    reporter = Reporter(isatty=True)
+    assert told(made(reporter, verbosity=-1), reporter) == []
+
+
+def test_an_estimate_from_the_first_outputs() -> None:
+    """Four outputs of 100 tokens, two at once, each in 10 s."""
+    reporter = Reporter(isatty=False)
+    lines = told(made(reporter, warm_up=(("arc", "0", 0), ("arc", "2", 0))), reporter)
+    assert lines[0].endswith("at most 256 tokens each; an estimate follows from the first 2")
+    assert lines[1] == "nanolm: estimate from the first 2 outputs: about 400 tokens, 20 s in all"
+
+
+def test_an_estimate_from_the_record() -> None:
+    reporter = Reporter(isatty=False)
+    record = [output(9, started=0.0, tokens=50), output(8, started=5_000.0, tokens=50)]
+    lines = told(made(reporter, record=record), reporter)
+    assert lines[0] == (
+        "nanolm: tiny on mini: 2 of 6 outputs recorded, 4 to generate, about 200 tokens, 40 s at the pace so far"
+    )
+
+
+def test_an_estimate_goes_benchmark_by_benchmark() -> None:
+    """Long replies of one benchmark say nothing of another's; pauses between runs don't count."""
+    outputs = [output(1, tokens=10), output(2, slug="math", tokens=1_000, started=2.0)]
+    found = estimate(outputs, {"arc": 100, "math": 1})
+    assert found is not None
+    assert found.tokens == 2_000
+    assert found.seconds == pytest.approx(12 * 2_000 / 1_010)
+    unknown = estimate(outputs, {"banking": 2})
+    assert unknown is not None
+    assert unknown.tokens == 1_010
+    assert estimate([], {"arc": 1}) is None
 
 
 def test_times() -> None:

@@ -181,7 +181,7 @@ def test_a_follower_sees_outputs_as_they_come_and_the_end(tmp_path: Path, suite:
         run.prepare({ARC: suite.ids(ARC), GSM: suite.ids(GSM)})
         followed = Followed(tmp_path, "r")
         found: list[Output | str] = []
-        last = suite.ids(GSM)[3]
+        last = suite.ids(GSM)[2]
         thread = threading.Thread(
             target=lambda: found.extend([followed.get(ARC, suite.ids(ARC)[0], 0), followed.get(GSM, last, 0)])
         )
@@ -207,3 +207,14 @@ def test_code_is_generated_first(suite: Suite) -> None:
     order = suite.generation_order(dict.fromkeys(suite.edition.benchmarks, ()))
     assert order[:3] == ["mbpp-plus-mini", "evoeval-mini", "math-500-mini"]
     assert sorted(order) == sorted(suite.edition.benchmarks)
+
+
+def test_a_new_run_asks_first_for_a_few_of_each_benchmark(tmp_path: Path, suite: Suite) -> None:
+    """For an estimate; one that goes on knows its lengths from the record."""
+    who = entry(artefact="transformers", path="nowhere")
+    with Record(tmp_path, write=True) as record:
+        run = Run(suite, who, record, lambda: Scripted(), name="r")
+        run.prepare({ARC: suite.ids(ARC), GSM: suite.ids(GSM)})
+        assert [key[0] for key in run.warm_up] == [ARC, ARC, GSM, GSM]
+        assert run.missing[:4] == list(run.warm_up)
+        assert sorted(run.missing) == sorted(run.keys)

@@ -1,0 +1,36 @@
+"""Ctrl-C and SIGTERM end a run in good order: what is recorded stays, the engine goes, the reports say so."""
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Signals:
+    """The first signal ends the run as Ctrl-C does, the second is let pass, the third ends it at once.
+
+    A job that is cancelled or preempted gets SIGTERM, often several, and has a while to tidy up.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+        self._count = 0
+        if threading.current_thread() is threading.main_thread():
+            for number in _NUMBERS:
+                self._before[number] = signal.signal(number, self._received)
+
+    def _received(self, number: int, _: FrameType | None) -> None:
+        self._count += 1
+        if self._count == 1:
+            raise KeyboardInterrupt(signal.Signals(number).name)
+        for one in _NUMBERS:
+            signal.signal(one, signal.SIG_DFL)
+
+    def restore(self) -> None:
+        """As before; may be called twice."""
+        while self._before:
+            number, handler = self._before.popitem()
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(number, handler)
