@@ -122,8 +122,8 @@ def _present(source: Artefacts, wanted: list[str]) -> list[str]:
     missing = [name for name in wanted if name not in source.names()]
     if missing:
         raise EntryError(
-            f"{source.where} lacks {len(missing)} of its {len(wanted)} shards: {', '.join(missing[:3])}; "
-            "get the model again"
+            f"{source.where} lacks {len(missing)} of its {len(wanted)} shards: "
+            f"{', '.join(map(_name, missing[:3]))}; get the model again"
         )
     return wanted
 
@@ -213,3 +213,8 @@ def _tensor(where: str, file: str, name: str, value: Any, base: int) -> Tensor:
             f"{list(shape)}; get it again"
         )
     return tensor
+
+
+def _name(file: str) -> str:
+    """A file's name on one line, whatever an index says."""
+    return file if file.isprintable() and file else repr(file)

@@ -54,7 +54,7 @@ def test_an_entry_file_keeps_the_models_own_settings(
     model: Write, edition: Callable[..., Edition], tmp_path: Path
 ) -> None:
     folder = str(model(generation={"do_sample": True, "temperature": 0.7, "eos_token_id": 1}))
-    (path,) = add.add(folder, edition(decoding=GREEDY), tmp_path / "entries")
+    ((path, _),) = add.add(folder, edition(decoding=GREEDY), tmp_path / "entries")
     assert entry_file.read(path).decoding.source == "generation_config.json"
     locked = lock.lock(entry_file.read(path), Folder(Path(folder)), edition(decoding=GREEDY), card_read=True)
     assert {one.field: one.outcome for one in locked.findings}["decoding"] == "confirmed"
@@ -102,7 +102,7 @@ def test_a_base_model_is_refused_where_the_edition_takes_none(
     for each in (None, edition(), edition(prompting="bare"), editions.load("nano-lm-v1")):
         with pytest.raises(EntryError, match="a base model can't follow the protocol"):
             resolve(str(folder), each)
-    (path,) = add.add(str(folder), edition(base_models=True), tmp_path / "entries")
+    ((path, _),) = add.add(str(folder), edition(base_models=True), tmp_path / "entries")
     assert resolve(str(path), edition(base_models=True)).mode == "base"
     with pytest.raises(EntryError, match="which can't be an entry of nano-lm-v1"):
         resolve(str(path), editions.load("nano-lm-v1"))

@@ -212,3 +212,11 @@ def write_record(mini: Edition) -> Callable[..., Path]:
         return folder
 
     return write
+
+
+@pytest.fixture(scope="session")
+def replies(mini: Edition) -> dict[str, str]:
+    """For `write_record`: an answer line everywhere, and no program, so that no evaluators are needed."""
+    return {
+        slug: "" if spec.answer_type == "code" else "Answer: {gold}" for slug, spec in mini.benchmarks.items()
+    }

@@ -51,11 +51,12 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 
 @pytest.fixture
-def reports(tmp_path: Path, write_record: Callable[..., Path], run: Say) -> Path:
+def reports(
+    tmp_path: Path, write_record: Callable[..., Path], replies: dict[str, str], run: Say
+) -> Path:
     """A whole record of two entries with verdicts."""
-    every = dict.fromkeys(MINI.benchmarks, "Answer: {gold}")
     for name in ("one", "two"):
-        write_record(tmp_path / "reports", every, name)
+        write_record(tmp_path / "reports", replies, name)
     run("rescore", "--all", "--edition=mini", f"--reports-dir={tmp_path / 'reports'}")
     return tmp_path / "reports"
 

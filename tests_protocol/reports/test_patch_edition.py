@@ -35,12 +35,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def reports(tmp_path: Path, write_record: Callable[..., Path]) -> Path:
+def reports(tmp_path: Path, write_record: Callable[..., Path], replies: dict[str, str]) -> Path:
     """Two entries on mini, judged by the rules as they are: `boxed` boxes its numbers, `loose` does not."""
     reports = tmp_path / "reports"
-    every = {slug: "Answer: {gold}" for slug in MINI.benchmarks}
-    write_record(reports, {**every, SLUG: "So it is \\boxed{{gold}}."}, "boxed")
-    write_record(reports, {**every, SLUG: "So it is {gold}."}, "loose")
+    write_record(reports, {**replies, SLUG: "So it is \\boxed{{gold}}."}, "boxed")
+    write_record(reports, {**replies, SLUG: "So it is {gold}."}, "loose")
     nanolm("rescore", "--all", "--edition=mini", f"--reports-dir={reports}")
     return reports
 
