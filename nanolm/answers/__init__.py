@@ -17,8 +17,11 @@ from nanolm.answers.reasoning import Reply
 from nanolm.errors import ItemError, unknown
 from nanolm.schema import Answer, Item, Verdict
 
-TYPES = ("letter", "label", "number", "math_expression", "code", "tool_calls", "featherweight_letter")
-"""Module names; the first six are `schema.AnswerType`."""
+TYPES = (
+    *("letter", "label", "number", "math_expression", "code", "tool_calls"),
+    *("featherweight_letter", "likeliest"),
+)
+"""Module names."""
 
 
 class AnswerModule(Protocol):

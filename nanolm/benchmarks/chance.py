@@ -52,7 +52,7 @@ def chance(items: Sequence[Item]) -> Chance:
 
 def _choices(item: Item) -> int:
     """How many answers there are to guess among; 0 where the answer is open-ended."""
-    if item.answer_type == "letter":
+    if item.answer_type in ("letter", "likeliest"):
         return len(item.options)
     if item.answer_type == "label":
         return len(item.labels)

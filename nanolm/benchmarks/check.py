@@ -94,4 +94,5 @@ _CHECKS = {
     "math_expression": _math_expression,
     "code": _code,
     "tool_calls": _tool_calls,
+    "likeliest": _by_answer_type,
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from nanolm.schema import AnswerType
+from nanolm.schema import AnswerType, Normalisation
 
 
 class Category(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +44,13 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """label: the one instruction line before the text (§4)."""
     instruction_addition: str = ""
     """A sentence added to the answer type's instruction (§4: CLINC150's `oos`)."""
+    continuation: str = ""
+    """likeliest: the text that is scored, with the places of a layout; `layout` is its context, which may be
+    empty. Both take their text as it stands, line breaks included."""
+    normalisation: Normalisation = "none"
+    """likeliest: what a log-likelihood is divided by before options are compared."""
+    clip: int | None = None
+    """likeliest: the context keeps its last so many tokens."""
     redistribute: bool = True
     """False: its items are never put into a page or file meant for publishing (§3, HellaSwag-Pro)."""
     data_verified: bool = True

@@ -161,10 +161,14 @@ def _spec(slug: str, row: dict[str, Any], read: _EditionFile, lock: SourcesLock,
             raise EditionError(
                 f"{path}: [{where}] {unknown(f'source of {lock.path.name}', name, lock.sources)}"
             )
-    if spec.answer_type not in read.instructions:
+    if spec.answer_type == "likeliest":
+        _require(bool(spec.continuation), path, f"[{where}] continuation is empty; expected what is scored")
+    elif spec.answer_type not in read.instructions:
         raise EditionError(
             f"{path}: [{where}] answer_type = {spec.answer_type!r} has no text in [instructions]"
         )
+    clip = spec.clip
+    _require(clip is None or clip > 0, path, f"[{where}] clip = {clip}; expected at least 1 token")
     chance = spec.published_chance
     _require(
         chance is None or 0 <= chance < 1, path, f"[{where}] published_chance = {chance}; expected 0 to 1"

@@ -44,7 +44,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 def guess_chance(item: Item) -> float:
     """How likely uniform guessing is right on an item (§8); 0 for open-ended answer types."""
-    if item.answer_type == "letter":
+    if item.answer_type in ("letter", "likeliest"):
         return 1 / len(item.options)
     if item.answer_type == "label":
         return 1 / len(item.labels)
