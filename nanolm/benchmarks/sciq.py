@@ -11,13 +11,13 @@ from nanolm.sources import SourceFile
 
 LICENCE = "CC BY-NC 3.0"
 CITATION = (
-    "Johannes Welbl, Nelson F. Liu, Matt Gardner. Crowdsourcing Multiple Choice Science Questions. W-NUT 2017. "
-    "arXiv:1707.06209"
+    "Johannes Welbl, Nelson F. Liu, Matt Gardner. Crowdsourcing Multiple Choice Science Questions. W-NUT "
+    "2017. arXiv:1707.06209"
 )
 
 
 def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
-    """Items by row number; rows: question, distractor1 to distractor3, correct_answer, support (may be empty).
+    """Items by row number; rows: question, distractor1 to 3, correct_answer, support, which may be empty.
 
     The source gives the options no order: they stand in the edition's hash order (ruling 71).
     """

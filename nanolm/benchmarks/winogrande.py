@@ -22,7 +22,7 @@ def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
 
 def _item(benchmark: str, row: Row) -> Item:
     sentence = row.text("sentence")
-    before, blank, after = sentence.partition("_")
+    _, blank, after = sentence.partition("_")
     if not blank or not after.strip():
         raise row.wrong(f"sentence = {sentence!r:.80}", "a blank, `_`, and a text after it")
     answer = row.get("answer")

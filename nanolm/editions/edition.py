@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from nanolm.schema import AnswerType, Normalisation
+from nanolm.schema import AnswerType, Decoding, Normalisation
+
+Prompting = Literal["chat", "bare"]
+"""How a prompt reaches a model: as a user turn in the model's own chat template, or as bare text."""
 
 
 class Category(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +91,13 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path
     digest: str
     """SHA-256 over the edition's frozen parts, the first 16 hex digits."""
+    decoding: Decoding | None = None
+    """What the edition prescribes for every entry, whatever a card or generation_config.json says; None:
+    each entry's own (§5)."""
+    base_models: bool = False
+    """True: models without a chat template are eligible; their prompt is the bare text (mode `base`)."""
+    prompting: Prompting = "chat"
+    """`bare`: no entry gets a template, chat models neither (mode `base` for all)."""
     inherits: str | None = None
     """A patch edition's parent: same items, prompts and budget (§10)."""
     suite_folder: Path | None = None

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from nanolm.editions.edition import BenchmarkSpec, Category, Edition
+from nanolm.editions.edition import BenchmarkSpec, Category, Edition, Prompting
 from nanolm.editions.frozen import read_frozen
 from nanolm.errors import EditionError, unknown
-from nanolm.schema import AnswerType
+from nanolm.schema import AnswerType, Decoding
 from nanolm.sources import tables
 from nanolm.sources.lock import SourcesLock, read_lock
 
@@ -20,6 +20,9 @@ EDITIONS = Path(__file__).parent
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 # §10: a patch edition fixes extraction or scoring; its items, prompts and budget are its parent's.
 _PATCH_KEYS = {"name", "title", "version", "summary", "inherits", "extractors"}
+
+# Left out of the digest, so that a key that says what holds anyway changes nothing.
+_DEFAULTS = {"base_models": False, "prompting": "chat"}
 
 
 class _Samples(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,6 +34,14 @@ class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     version: str
     dtype: str
+
+
+class _Decoding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    temperature: float
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
 
 
 class _EditionFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,6 +58,9 @@ class _EditionFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     categories: dict[str, str]
     instructions: dict[AnswerType, str]
     benchmark: dict[str, dict[str, Any]]
+    decoding: _Decoding | None = None
+    base_models: bool = False
+    prompting: Prompting = "chat"
     principles: tuple[str, ...] = ()
 
 
@@ -141,6 +155,9 @@ def _whole(table: dict[str, Any], path: Path) -> Edition:
         extractors=read.extractors,
         folder=path.parent,
         digest=_digest(frozen),
+        decoding=_decoding(read.decoding, path),
+        base_models=read.base_models,
+        prompting=read.prompting,
         principles=read.principles,
     )
 
@@ -174,6 +191,21 @@ def _spec(slug: str, row: dict[str, Any], read: _EditionFile, lock: SourcesLock,
         chance is None or 0 <= chance < 1, path, f"[{where}] published_chance = {chance}; expected 0 to 1"
     )
     return spec
+
+
+def _decoding(read: _Decoding | None, path: Path) -> Decoding | None:
+    """The decoding that the edition prescribes, with values that mean something."""
+    if read is None:
+        return None
+    for key, holds, expected in (
+        ("temperature", read.temperature >= 0, "at least 0, which is greedy"),
+        ("top_p", 0 < read.top_p <= 1, "above 0 and at most 1"),
+        ("top_k", read.top_k >= 0, "at least 0, which is off"),
+        ("min_p", 0 <= read.min_p <= 1, "from 0 to 1"),
+        ("repetition_penalty", read.repetition_penalty > 0, "above 0; 1 is off"),
+    ):
+        _require(holds, path, f"[decoding] {key} = {getattr(read, key)}; expected {expected}")
+    return Decoding(**msgspec.structs.asdict(read))
 
 
 def _require(holds: bool, path: Path, text: str) -> None:
@@ -219,7 +251,11 @@ def _frozen_parts(table: dict[str, Any], folder: Path, lock: SourcesLock) -> dic
 
     Sums and mirror forms are not part of it: they say how to get the same rows.
     """
-    suite = {key: value for key, value in table.items() if key not in ("title", "summary", "principles")}
+    suite = {
+        key: value
+        for key, value in table.items()
+        if key not in ("title", "summary", "principles") and _DEFAULTS.get(key) != value
+    }
     pins = {
         name: [source.kind, source.repository, source.revision, [file.path for file in source.file]]
         for name, source in lock.sources.items()

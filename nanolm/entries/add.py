@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from nanolm.editions.edition import Edition
-from nanolm.entries import derive, entry_file, reference
+from nanolm.entries import derive, entry_file, prescribed, reference
 from nanolm.entries.entry import Entry
 from nanolm.entries.entry_file import EntryFile
 from nanolm.entries.lock import CARD_QUESTION
@@ -24,6 +24,7 @@ def add(target: str, edition: Edition | None, folder: Path, *, supersedes: str |
     it is superseded (§10). Raises `EntryError` when a file is there already, `UsageError` for a name that
     does not exist; nothing is written then.
     """
+    edition = prescribed.own_settings(edition)
     first = reference.resolve(target, edition)
     if first.official or first.artefact == "synthetic":
         raise UsageError(

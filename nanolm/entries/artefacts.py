@@ -130,12 +130,12 @@ class TemplateText(msgspec.Struct, frozen=True):
     file: str
 
 
-def template_text(source: Artefacts) -> TemplateText:
-    """The official chat template.
+def find_template(source: Artefacts) -> TemplateText | None:
+    """The official chat template, None for a base model.
 
     Where there are several, the order is transformers': `chat_template.jinja`, then the legacy
     `chat_template.json` (which newer versions leave out), then `tokenizer_config.json`; of several
-    named ones the one called `default`. Raises `EntryError` when there is none (§2).
+    named ones the one called `default`.
     """
     jinja = text(source, "chat_template.jinja")
     if jinja:
@@ -144,6 +144,14 @@ def template_text(source: Artefacts) -> TemplateText:
         found = _default((table(source, file) or {}).get("chat_template"))
         if found:
             return TemplateText(found, file)
+    return None
+
+
+def template_text(source: Artefacts) -> TemplateText:
+    """As `find_template`; raises `EntryError` when there is none (§2)."""
+    found = find_template(source)
+    if found is not None:
+        return found
     raise EntryError(
         f"{source.where} holds no chat template (chat_template.jinja, {LEGACY_TEMPLATE}, or chat_template "
         "in tokenizer_config.json): a base model can't follow the protocol (§2); take the chat or "

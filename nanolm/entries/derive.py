@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nanolm.editions.edition import Edition
-from nanolm.entries import artefacts, decoding, eligibility, gguf, stops, tokens
+from nanolm.entries import artefacts, decoding, eligibility, gguf, prescribed, stops, tokens
 from nanolm.entries import mode as modes_of
 from nanolm.entries.artefacts import Artefacts, Folder
 from nanolm.entries.entry import Entry, Mode
@@ -45,25 +45,29 @@ def from_hub(repo: str, revision: str | None, mode: Mode | None, edition: Editio
 
 
 def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edition | None) -> Entry:
-    """The entry of a folder or repository, named `name`, with `-think` or `-no-think` when hybrid."""
+    """The entry of a folder or repository, named `name`; behind it stands the mode where there are two."""
     _refuse_adapter(source)
-    template_file = artefacts.template_text(source).file
+    file = _template_file(source, mode, edition)
     count = audit(source)
     if count.packed:
         raise EntryError(
             f"{source.where} can't be counted: {count.packed} (§2); take the unquantised weights"
         )
     tokenizer = tokens.load(source)
-    template = tokens.template(source, tokenizer)
-    modes, chosen = _mode(template, mode, source.where)
+    template = tokens.template(source, tokenizer) if file else None
+    modes, chosen = _mode(template, mode, source.where, edition)
     config = artefacts.table(source, "config.json") or {}
     context, context_why = _context(config, source.where)
     settings, settings_why, advice = decoding.decide(source)
     ends = _stops(source, config, tokenizer, template)
-    bos = tokens.adds_bos(tokenizer) and not _begins_with_bos(tokenizer, template, modes.arguments(chosen))
+    bos = (
+        template is not None
+        and tokens.adds_bos(tokenizer)
+        and not _begins_with_bos(tokenizer, template, modes.arguments(chosen))
+    )
     local = isinstance(source, Folder)
     entry = Entry(
-        name=slug(name) + (f"-{chosen}" if modes.switch else ""),
+        name=slug(name) + _suffix(modes, chosen, mode, artefacts.find_template(source) is not None),
         title=name,
         artefact="transformers",
         repo="" if local else source.reference,
@@ -74,21 +78,21 @@ def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edi
         parameters=count.parameters,
         context=context,
         licence=eligibility.licence(source),
-        template_sha256=template.sha256,
+        template_sha256=template.sha256 if template else "",
         add_bos=bos,
         stop_ids=ends.ids,
         end_markers=ends.markers,
-        reasoning=modes_of.reasoning(template, modes, chosen),
+        reasoning=modes_of.reasoning(template, modes, chosen) if template else None,
         decoding=settings,
         not_publishable_because=(UNOFFICIAL,),
         reasons={
             "parameters": f"{count.tensors} tensors, {count.header_total:,} elements; {_left_out(count)}",
             "context": context_why,
             "mode": _mode_why(modes, mode),
-            "template_sha256": f"from {template_file}",
+            "template_sha256": f"from {file}" if file else "the prompt is the bare text",
             "decoding": settings_why,
             "stop_ids": ends.why,
-            "add_bos": _bos_why(bos, tokenizer),
+            "add_bos": _bos_why(bos, tokenizer) if template else _prefix_why(tokenizer),
         },
         warnings=_warnings(*count.notes, *ends.warnings, advice, tokens.disagreement(tokenizer, source)),
     )
@@ -98,25 +102,28 @@ def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edi
 def from_gguf(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
     """The entry of a GGUF file; its revision is the file's SHA-256."""
     file = gguf.read(path)
-    template = gguf_template(file, path)
-    modes, chosen = _mode(template, mode, str(path))
+    bare = prescribed.is_bare(edition) or (
+        prescribed.takes_base_models(edition) and (file.template is None or mode == "base")
+    )
+    template = None if bare else gguf_template(file, path)
+    modes, chosen = _mode(template, mode, str(path), edition)
     if not file.context:
         raise EntryError(f"{path} names no context length; expected {file.architecture}.context_length")
     ends = stops.find(
         {f"tokenizer.ggml.{role}_token_id": file.token_id(role) for role in ("eos", "eot", "eom")},
         file.added_tokens(),
         lambda token: file.tokens[token] if token < len(file.tokens) else None,
-        modes_of.end_of_turn(template),
+        modes_of.end_of_turn(template) if template else "",
     )
     if not ends.ids:
         raise EntryError(
             f"{path} names no end of sequence (tokenizer.ggml.eos_token_id); nothing would stop it"
         )
-    text = template.user(modes_of.PROBE, modes.arguments(chosen))
+    text = template.user(modes_of.PROBE, modes.arguments(chosen)) if template else ""
     begins = text.startswith(file.special_tokens().get("bos_token", "\0"))
     quantised = f"its weights are quantised ({file.quantisation}); the protocol asks for bfloat16 (§5)"
     entry = Entry(
-        name=slug(path.stem) + (f"-{chosen}" if modes.switch else ""),
+        name=slug(path.stem) + _suffix(modes, chosen, mode, file.template is not None),
         title=str(file.metadata.get("general.name") or path.stem),
         artefact="gguf",
         revision=sha256(path),
@@ -126,21 +133,22 @@ def from_gguf(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
         parameters=file.parameters,
         context=file.context,
         licence=str(file.metadata.get("general.license", "")),
-        template_sha256=template.sha256,
-        add_bos=file.adds_bos and not begins,
+        template_sha256=template.sha256 if template else "",
+        add_bos=template is not None and file.adds_bos and not begins,
         stop_ids=ends.ids,
         end_markers=ends.markers,
-        reasoning=modes_of.reasoning(template, modes, chosen),
+        reasoning=modes_of.reasoning(template, modes, chosen) if template else None,
         decoding=decoding.greedy(),
         not_publishable_because=(UNOFFICIAL, *((quantised,) if file.quantisation else ())),
         reasons={
             "parameters": f"elements of {len(file.tensors)} tensors, before quantisation",
             "context": f"{file.architecture}.context_length",
             "mode": _mode_why(modes, mode),
-            "template_sha256": "from tokenizer.chat_template",
+            "template_sha256": "from tokenizer.chat_template" if template else "the prompt is the bare text",
             "decoding": "a GGUF file holds no generation_config.json, so decoding is greedy",
             "stop_ids": ends.why,
-            "add_bos": f"tokenizer.ggml.add_bos_token is {file.adds_bos}",
+            "add_bos": f"tokenizer.ggml.add_bos_token is {file.adds_bos}"
+            + (", and a bare text follows it" if template is None else ""),
         },
         warnings=_warnings(*ends.warnings, _sampling_metadata(file)),
     )
@@ -174,11 +182,34 @@ def _refuse_adapter(source: Artefacts) -> None:
         )
 
 
-def _mode(template: ChatTemplate, wanted: Mode | None, where: str) -> tuple[modes_of.Modes, Mode]:
-    modes = modes_of.read(template)
+def _template_file(source: Artefacts, mode: Mode | None, edition: Edition | None) -> str:
+    """The file with the chat template that is used, empty for the bare text. `EntryError` when it must be
+    there and is not."""
+    if prescribed.takes_base_models(edition):
+        found = artefacts.find_template(source) if mode != "base" else None
+    else:
+        found = artefacts.template_text(source)
+    return "" if found is None or prescribed.is_bare(edition) else found.file
+
+
+def _mode(
+    template: ChatTemplate | None, wanted: Mode | None, where: str, edition: Edition | None
+) -> tuple[modes_of.Modes, Mode]:
+    if template is not None:
+        modes = modes_of.read(template)
+    elif edition is not None and prescribed.is_bare(edition):
+        modes = modes_of.base(f"{edition.name} asks every model with the bare text")
+    else:
+        how = "as asked" if wanted == "base" else "it has no chat template"
+        modes = modes_of.base(f"{how}, the prompt is the bare text")
     if wanted is not None and wanted not in modes.entries:
         raise EntryError(f"{where} has no {wanted} mode: it is {modes.kind} ({modes.why})")
     return modes, wanted or modes.default
+
+
+def _suffix(modes: modes_of.Modes, chosen: Mode, wanted: Mode | None, has_template: bool) -> str:
+    two = modes.switch is not None or (chosen == "base" and wanted == "base" and has_template)
+    return f"-{chosen}" if two else ""
 
 
 def _mode_why(modes: modes_of.Modes, wanted: Mode | None) -> str:
@@ -200,7 +231,9 @@ def _context(config: dict[str, Any], where: str) -> tuple[int, str]:
     )
 
 
-def _stops(source: Artefacts, config: dict[str, Any], tokenizer: Any, template: ChatTemplate) -> stops.Stops:
+def _stops(
+    source: Artefacts, config: dict[str, Any], tokenizer: Any, template: ChatTemplate | None
+) -> stops.Stops:
     inner = config.get("text_config")
     eos = config.get("eos_token_id") or (inner.get("eos_token_id") if isinstance(inner, dict) else None)
     named = {
@@ -214,7 +247,7 @@ def _stops(source: Artefacts, config: dict[str, Any], tokenizer: Any, template: 
         named,
         tokens.added_tokens(tokenizer),
         tokenizer.convert_ids_to_tokens if len(tokenizer) else lambda token: None,
-        modes_of.end_of_turn(template),
+        modes_of.end_of_turn(template) if template else "",
     )
     if not ends.ids:
         raise EntryError(
@@ -233,6 +266,11 @@ def _bos_why(adds: bool, tokenizer: Any) -> str:
     if adds:
         return f"the tokenizer puts {tokenizer.bos_token} in front and the template omits it: added once"
     return "the tokenizer puts no BOS in front, or the template writes it"
+
+
+def _prefix_why(tokenizer: Any) -> str:
+    front = " ".join(tokenizer.convert_ids_to_tokens(list(tokens.prefix(tokenizer))))
+    return f"as for every text, the tokenizer's own rule puts {front or 'nothing'} in front"
 
 
 def _left_out(count: Audit) -> str:

@@ -52,9 +52,12 @@ class Eligibility(msgspec.Struct, frozen=True):
         return self.verdict + (f" ({'; '.join(against)})" if against else "")
 
 
-def check(source: Artefacts, audit: Audit, limit: int) -> Eligibility:
-    """Every rule of §2 with its outcome; never raises for a model that merely fails one."""
-    return Eligibility((_open(source), _licence(source), _chat(source), _size(audit, limit)))
+def check(source: Artefacts, audit: Audit, limit: int, base_models: bool = False) -> Eligibility:
+    """Every rule of §2 with its outcome; never raises for a model that merely fails one.
+
+    `base_models`: whether the edition takes models without a chat template.
+    """
+    return Eligibility((_open(source), _licence(source), _chat(source, base_models), _size(audit, limit)))
 
 
 def licence(source: Artefacts) -> str:
@@ -88,8 +91,10 @@ def _licence(source: Artefacts) -> Rule:
     return Rule("licence", "look", f"none stated in README.md{', but see ' + files[0] if files else ''}")
 
 
-def _chat(source: Artefacts) -> Rule:
+def _chat(source: Artefacts, base_models: bool) -> Rule:
     try:
+        if base_models and artefacts.find_template(source) is None:
+            return Rule("chat template", "holds", "none: a base model, which this edition takes")
         found = artefacts.template_text(source)
     except EntryError as error:
         return Rule("chat template", "fails", str(error))

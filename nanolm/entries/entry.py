@@ -6,8 +6,10 @@ import msgspec
 
 from nanolm.schema import Decoding
 
-Mode = Literal["think", "no-think"]
-DecodingSource = Literal["model card", "generation_config.json", "greedy"]
+Mode = Literal["think", "no-think", "base"]
+"""`base`: the prompt is the bare text, without a chat template (docs/entries.md)."""
+DecodingSource = Literal["model card", "generation_config.json", "greedy", "edition"]
+"""`edition`: the edition prescribes it for every entry."""
 Artefact = Literal["transformers", "gguf", "synthetic"]
 
 
@@ -20,7 +22,8 @@ class EntryDecoding(msgspec.Struct, frozen=True, kw_only=True):
     """The card's words, when the card is the source."""
     link: str = ""
     sources: dict[str, str] = {}
-    """For each value, where it came from: `card`, `generation_config.json`, `library default`, `off`."""
+    """For each value, where it came from: `card`, `generation_config.json`, `library default`, `off`,
+    `edition`."""
 
 
 class Reasoning(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from nanolm.editions.edition import Edition
+from nanolm.entries import prescribed
 from nanolm.entries.digest import digest
 from nanolm.entries.entry import Artefact, Entry, EntryDecoding, Mode, PackagedWeights, Reasoning
 from nanolm.errors import EntryError
@@ -79,8 +80,14 @@ def _check(file: EntryFile, path: Path) -> None:
         "decoding.values.min_p": (0 <= values.min_p <= 1, "must be from 0 to 1"),
         "decoding.values.repetition_penalty": (values.repetition_penalty > 0, "must be above 0"),
         "decoding.source": (
-            (file.decoding.source == "greedy") == values.greedy,
-            f"is {file.decoding.source!r}, which contradicts a temperature of {values.temperature}",
+            file.decoding.source != "edition" and (file.decoding.source == "greedy") == values.greedy,
+            "is 'edition', but an entry's file holds the model's own settings"
+            if file.decoding.source == "edition"
+            else f"is {file.decoding.source!r}, which contradicts a temperature of {values.temperature}",
+        ),
+        "mode": (
+            file.mode != "base" or not (file.template_sha256 or file.template_arguments or file.reasoning),
+            "is 'base', which has no chat template, template_arguments or reasoning",
         ),
         "decoding.quote": (
             file.decoding.source != "model card"
@@ -131,7 +138,9 @@ def to_entry(file: EntryFile, edition: Edition | None, folder: Path | None = Non
 
 
 def complete(entry: Entry, edition: Edition | None) -> Entry:
-    """The entry with what follows from its other fields: samples (§5), publishing, digest."""
+    """The entry under its edition (`prescribed`), with what follows from its other fields: samples (§5),
+    publishing, digest."""
+    entry = prescribed.apply(entry, edition)
     sampled, greedy = (edition.samples_sampled, edition.samples_greedy) if edition else (4, 1)
     limit = edition.parameter_limit if edition else 600_000_000
     because = list(entry.not_publishable_because)

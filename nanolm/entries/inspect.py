@@ -22,7 +22,7 @@ def inspect(target: str, edition: Edition, *, compare_bytes: bool = False) -> In
     """Audit a model folder, a hub repository, or an entry's model. Raises `EntryError`."""
     source = _source(target, edition)
     count = parameters.audit(source, compare_bytes=compare_bytes or None)
-    return Inspection(count, eligibility.check(source, count, edition.parameter_limit))
+    return Inspection(count, eligibility.check(source, count, edition.parameter_limit, edition.base_models))
 
 
 def _source(target: str, edition: Edition) -> Artefacts:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from nanolm.editions.edition import Edition
-from nanolm.entries import artefacts, decoding, derive
+from nanolm.entries import artefacts, decoding, derive, prescribed
 from nanolm.entries.artefacts import Artefacts
 from nanolm.entries.entry import Entry
 from nanolm.entries.entry_file import EntryFile
@@ -65,7 +65,7 @@ def lock(
     from the card. `compare_bytes` reads tied embeddings that are stored twice. Raises `EntryError` when
     the model can't be read.
     """
-    derived = derive.from_artefacts(source, file.title, file.mode, edition)
+    derived = derive.from_artefacts(source, file.title, file.mode, prescribed.own_settings(edition))
     findings = [_compare(file, derived, field) for field in _COMPARED]
     findings = [
         _tied(item, source, compare_bytes) if item.field == "parameters" else item for item in findings

@@ -44,7 +44,7 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True):
     """What the template says about reasoning."""
 
     kind: str
-    """`hybrid`, `reasoning-only` or `non-reasoning`."""
+    """`hybrid`, `reasoning-only`, `non-reasoning` or `base`."""
     entries: tuple[Mode, ...]
     default: Mode
     """The mode the template takes when it is told nothing."""
@@ -57,6 +57,11 @@ class Modes(msgspec.Struct, frozen=True, kw_only=True):
         if self.switch is None:
             return {}
         return self.switch.on if mode == "think" else self.switch.off
+
+
+def base(why: str) -> Modes:
+    """Of a model that is asked with the bare text."""
+    return Modes(kind="base", entries=("base",), default="base", why=why)
 
 
 def read(template: ChatTemplate) -> Modes:

@@ -15,7 +15,7 @@ from nanolm.errors import EntryError, UsageError, unknown
 
 _EDITIONS = Path(__file__).resolve().parent.parent / "editions"
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?")
-_MODES: dict[str, Mode] = {"think": "think", "no-think": "no-think"}
+_MODES: dict[str, Mode] = {"think": "think", "no-think": "no-think", "base": "base"}
 
 
 def names(edition: Edition | None) -> tuple[str, ...]:
@@ -45,7 +45,9 @@ def resolve(reference: str, edition: Edition | None) -> Entry:
     `reference` is one of: a name of the edition's entries (then of any edition in the package); a path
     of an entry TOML; a model folder; a `.gguf` file; `hub/repo@revision`; `oracle`, `constant` or
     `random`. Folders, files and repositories give an unofficial entry, derived from their own
-    artefacts; of a hybrid model `#think` or `#no-think` behind the reference names the mode.
+    artefacts; of a hybrid model `#think` or `#no-think` behind the reference names the mode. Under an
+    edition with base models, a model without a chat template gives an entry of the mode `base`; `#base`
+    asks one that carries a template with the bare text all the same.
 
     Raises `UsageError` for a name that does not exist (close matches are named) and `EntryError` for a
     model that can't be read.
@@ -83,7 +85,9 @@ def _split(reference: str) -> tuple[str, Mode | None]:
     if not hash_sign or Path(reference).exists():
         return reference, None
     if mode not in _MODES:
-        raise UsageError(f"{reference!r} ends in {'#' + mode!r}; expected #think or #no-think")
+        raise UsageError(
+            f"{reference!r} ends in {'#' + mode!r}; expected #think or #no-think, or #base for the bare text"
+        )
     return target, _MODES[mode]
 
 

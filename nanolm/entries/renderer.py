@@ -1,7 +1,9 @@
 """From a user message to the token ids that an engine gets (protocol §4, §5).
 
 The official template is rendered with one user message, the text is tokenised without adding special
-tokens, and BOS is put in front once where the entry says so. Nothing else touches a prompt.
+tokens, and BOS is put in front once where the entry says so. Nothing else touches a prompt. In the mode
+`base` there is no template: the message itself is tokenised, behind what the tokenizer's own rule puts in
+front of a text (BOS, for most that have one).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +25,7 @@ class Rendered(msgspec.Struct, frozen=True):
     """A prompt as an engine gets it."""
 
     text: str
-    """The rendered template; empty for synthetic entries."""
+    """The rendered template, or the bare text; empty for synthetic entries."""
     ids: tuple[int, ...]
     """Token ids, BOS included; empty for synthetic entries."""
 
@@ -93,6 +95,23 @@ class TemplateRenderer:
         return [Rendered(text, with_bos(ids, self._bos)) for text, ids in zip(texts, batch, strict=True)]
 
 
+class BareRenderer:
+    """The text itself, behind the tokenizer's own special tokens."""
+
+    def __init__(
+        self, tokenize_all: Callable[[list[str]], list[Sequence[int]]], prefix: tuple[int, ...]
+    ) -> None:
+        self._tokenize_all, self._prefix = tokenize_all, prefix
+
+    def encode(self, user_message: str) -> Rendered:
+        return self.encode_all([user_message])[0]
+
+    def encode_all(self, user_messages: Iterable[str]) -> list[Rendered]:
+        texts = list(user_messages)
+        batch = self._tokenize_all(texts) if texts else []
+        return [Rendered(text, (*self._prefix, *ids)) for text, ids in zip(texts, batch, strict=True)]
+
+
 def with_bos(ids: Sequence[int], bos: int | None) -> tuple[int, ...]:
     """BOS in front, once: not when it is None or already the first id (ruling 67).
 
@@ -113,15 +132,17 @@ def check_template(entry: Entry, template: ChatTemplate) -> None:
         )
 
 
-def _gguf(entry: Entry, tokenize: Tokenize) -> TemplateRenderer:
+def _gguf(entry: Entry, tokenize: Tokenize) -> Renderer:
     path = weights.local(entry)
     file = gguf.read(path)
-    return TemplateRenderer(
-        entry,
-        gguf_template(file, path),
-        lambda texts: [tokenize(text) for text in texts],
-        file.token_id("bos"),
-    )
+    bos = file.token_id("bos")
+
+    def tokenize_all(texts: list[str]) -> list[Sequence[int]]:
+        return [tokenize(text) for text in texts]
+
+    if entry.mode == "base":
+        return BareRenderer(tokenize_all, (bos,) if file.adds_bos and bos is not None else ())
+    return TemplateRenderer(entry, gguf_template(file, path), tokenize_all, bos)
 
 
 def gguf_template(file: gguf.GGUF, path: Path) -> ChatTemplate:

@@ -89,7 +89,10 @@ def print_entry(entry: Entry, console: Console | None = None) -> None:
         "model": (where or "none", entry.artefact),
         "revision": (entry.revision or "not known", "" if entry.repo else "digest of the model's files"),
         "mode": (entry.mode, why.get("mode", "")),
-        "template": (entry.template_sha256 or "not pinned", why.get("template_sha256", "")),
+        "template": (
+            entry.template_sha256 or ("none" if entry.mode == "base" else "not pinned"),
+            why.get("template_sha256", ""),
+        ),
         "template arguments": (_plain(entry.template_arguments), ""),
         "parameters": (f"{entry.parameters:,}", why.get("parameters", "")),
         "context": (f"{entry.context:,} tokens", why.get("context", "")),

@@ -9,7 +9,7 @@ from nanolm.entries import artefacts
 from nanolm.entries.artefacts import Artefacts
 from nanolm.entries.entry import Entry
 from nanolm.entries.mode import PROBE
-from nanolm.entries.renderer import TemplateRenderer
+from nanolm.entries.renderer import BareRenderer, Renderer, TemplateRenderer
 from nanolm.entries.template import ChatTemplate
 from nanolm.errors import EntryError
 
@@ -84,6 +84,21 @@ def adds_bos(tokenizer: Any) -> bool:
     return special[:1] == [bos] and plain[:1] != [bos]
 
 
+def prefix(tokenizer: Any) -> tuple[int, ...]:
+    """The special tokens that the tokenizer's own post-processor puts in front of a text: what comes
+    before a bare prompt.
+
+    What it puts behind one (an end of sequence) is left out: a prompt is there to be continued.
+    """
+    plain, special = (
+        list(tokenizer("nanolm", add_special_tokens=flag)["input_ids"]) for flag in (False, True)
+    )
+    for at in range(len(special) - len(plain) + 1):
+        if special[at : at + len(plain)] == plain:
+            return tuple(special[:at])
+    return ()
+
+
 def special_tokens(tokenizer: Any) -> dict[str, str]:
     """What a template may call `bos_token`, `eos_token`, …"""
     found: Mapping[str, Any] = tokenizer.special_tokens_map
@@ -137,7 +152,7 @@ def template(source: Artefacts, tokenizer: Any) -> ChatTemplate:
     return ChatTemplate(artefacts.template_text(source).text, special_tokens(tokenizer), source.where)
 
 
-def renderer(entry: Entry) -> TemplateRenderer:
+def renderer(entry: Entry) -> Renderer:
     """The renderer of an entry whose artefact is a transformers folder or hub repository.
 
     Raises `EntryError` when the template is not the pinned one, or when transformers' own
@@ -145,6 +160,8 @@ def renderer(entry: Entry) -> TemplateRenderer:
     """
     source = artefacts.of(entry)
     tokenizer = load(source)
+    if entry.mode == "base":
+        return BareRenderer(lambda texts: ids(tokenizer, texts), prefix(tokenizer))
     chat = template(source, tokenizer)
     _check_rendering(entry, chat, tokenizer)
     return TemplateRenderer(entry, chat, lambda texts: ids(tokenizer, texts), tokenizer.bos_token_id)

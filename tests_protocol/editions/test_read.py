@@ -6,6 +6,7 @@ import pytest
 
 from nanolm import editions
 from nanolm.errors import EditionError, UsageError
+from nanolm.schema import Decoding
 
 
 def change(folder: Path, old: str, new: str, file: str = "edition.toml") -> None:
@@ -39,6 +40,24 @@ def test_what_is_written_is_read(small: Path) -> None:
         ("budget = 256", 'budget = "256"', r"edition.toml: \[budget\] Expected `int`, got `str`"),
         ("budget = 256", "budget = 0", "budget = 0; expected at least 1"),
         ("budget = 256\n", "", "missing required field `budget`"),
+        ("budget = 256", 'budget = 256\nprompting = "raw"', r"\[prompting\] Invalid enum value 'raw'"),
+        ("budget = 256", "budget = 256\nbase_models = 1", r"\[base_models\] Expected `bool`, got `int`"),
+        ("[categories]", "[decoding]\n[categories]", r"\[decoding\] .*missing required field `temperature`"),
+        (
+            "[categories]",
+            "[decoding]\ntemperature = 0.0\ntop-p = 1\n[categories]",
+            r"\[decoding\] unknown key 'top-p'",
+        ),
+        (
+            "[categories]",
+            "[decoding]\ntemperature = -1.0\n[categories]",
+            r"\[decoding\] temperature = -1.0; expected at least 0",
+        ),
+        (
+            "[categories]",
+            "[decoding]\ntemperature = 1.0\ntop_p = 0.0\n[categories]",
+            r"\[decoding\] top_p = 0.0; expected above 0 and at most 1",
+        ),
         ("items = 3", "item = 3", r"\[benchmark.toy\] unknown key 'item'; did you mean 'items'"),
         ("items = 3", "items = 0", r"\[benchmark.toy\] items = 0"),
         (
@@ -121,6 +140,22 @@ def test_the_digest_follows_what_decides_a_number(small: Path) -> None:
     assert second != first
     (small / "exclusions.toml").write_text("[toy]\nexcluded = { x = 'rule' }\n")
     assert editions.load(small).digest not in (first, second)
+
+
+def test_what_it_prescribes_for_every_entry(small: Path) -> None:
+    plain = editions.load(small)
+    assert (plain.decoding, plain.base_models, plain.prompting) == (None, False, "chat")
+    change(small, "budget = 256", 'budget = 256\nbase_models = false\nprompting = "chat"')
+    assert editions.load(small).digest == plain.digest, "said, but the same"
+    change(small, "base_models = false", "base_models = true")
+    taken = editions.load(small)
+    change(small, 'prompting = "chat"', 'prompting = "bare"')
+    bare = editions.load(small)
+    change(small, "[categories]", "[decoding]\ntemperature = 0.0\ntop_k = 1\n[categories]")
+    decoded = editions.load(small)
+    assert (taken.base_models, bare.prompting) == (True, "bare")
+    assert decoded.decoding == Decoding(temperature=0.0, top_k=1)
+    assert len({edition.digest for edition in (plain, taken, bare, decoded)}) == 4
 
 
 def test_a_patch_edition_keeps_items_prompts_and_budget(small: Path) -> None:

@@ -3,13 +3,14 @@
 import json
 import struct
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanolm import editions
 from nanolm.entries import derive, gguf, names, renderer, resolve, tokens
 from nanolm.entries.artefacts import Folder
 from nanolm.errors import EntryError, NanoLMError, UsageError
@@ -190,7 +191,7 @@ def test_a_tokenizer_that_cannot_be_read(model: Write) -> None:
 
 
 def test_an_over_large_model_is_never_publishable(model: Write) -> None:
-    edition: Any = SimpleNamespace(parameter_limit=2000, samples_sampled=4, samples_greedy=1, folder=None)
+    edition = msgspec.structs.replace(editions.load("mini"), parameter_limit=2000)
     entry = derive.from_folder(model(), None, edition)
     assert "2,408 parameters, at most 2,000" in entry.not_publishable_because[1]
 
@@ -211,7 +212,7 @@ def _value(value: Any) -> bytes:
     return struct.pack("<IQ", inner, len(value)) + b"".join(map(_value, value))
 
 
-def _gguf(path: Path, **changes: Any) -> Path:
+def write_gguf(path: Path, **changes: Any) -> Path:
     metadata = {
         "general.architecture": "llama",
         "general.file_type": 3,
@@ -235,7 +236,7 @@ def _gguf(path: Path, **changes: Any) -> Path:
 
 
 def test_a_gguf_file(tmp_path: Path) -> None:
-    entry = resolve(str(_gguf(tmp_path / "Tiny.gguf")), None)
+    entry = resolve(str(write_gguf(tmp_path / "Tiny.gguf")), None)
     assert (entry.artefact, entry.parameters, entry.context) == ("gguf", 32, 2048)
     assert (entry.stop_ids, entry.add_bos, entry.samples) == ((1, 3), True, 1)
     assert any("quantised" in why for why in entry.not_publishable_because)
@@ -246,15 +247,15 @@ def test_a_gguf_file(tmp_path: Path) -> None:
 
 def test_a_gguf_needs_its_engines_tokenizer(tmp_path: Path) -> None:
     with pytest.raises(EntryError, match="tokenised by its engine"):
-        renderer(resolve(str(_gguf(tmp_path / "m.gguf")), None))
+        renderer(resolve(str(write_gguf(tmp_path / "m.gguf")), None))
 
 
 def test_a_gguf_of_a_base_model(tmp_path: Path) -> None:
-    _fails(_gguf(tmp_path / "m.gguf", tokenizer__chat_template=None), "holds no chat template")
+    _fails(write_gguf(tmp_path / "m.gguf", tokenizer__chat_template=None), "holds no chat template")
 
 
 def test_a_gguf_without_context(tmp_path: Path) -> None:
-    _fails(_gguf(tmp_path / "m.gguf", llama__context_length=None), "names no context length")
+    _fails(write_gguf(tmp_path / "m.gguf", llama__context_length=None), "names no context length")
 
 
 @pytest.mark.parametrize("data", [b"", b"GGUF", b"PK\x03\x04" + b"\0" * 40, b"GGUF\x03" + b"\xff" * 40])
@@ -267,7 +268,7 @@ def test_a_gguf_that_is_none(data: bytes, tmp_path: Path) -> None:
 def test_a_damaged_gguf_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    path = _gguf(tmp_path_factory.mktemp("gguf") / "m.gguf")
+    path = write_gguf(tmp_path_factory.mktemp("gguf") / "m.gguf")
     whole = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
