@@ -128,8 +128,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     stop_ids: tuple[int, ...]
     """End of sequence and the template's end of turn, nothing else (§5)."""
     alternatives: tuple[Alternative, ...] = ()
-    """Not empty: nothing is generated (`max_tokens` is 0); the output's text is the JSON of a `Scored`, and
-    `prompt_ids` are the ids of all alternatives, one after the other."""
+    """Not empty: nothing is generated (`max_tokens` is 0, `prompt_ids` empty); the output's text is the JSON
+    of a `Scored`."""
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,7 +155,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     prompt_digest: str
     rendered_digest: str
     """SHA-256 of the prompt token ids as text joined by spaces, the first 16 hex digits; empty for
-    engines that use none."""
+    engines that use none. Of alternatives: all of them, joined by line breaks, `|` before a continuation."""
     decoding: Decoding
     max_tokens: int
     text: str

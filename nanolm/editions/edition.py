@@ -61,6 +61,22 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """False: the data could not be checked against the official source yet; not publishable."""
 
 
+class Corpus(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A `[corpus.<slug>]` table of `edition.toml`: a text whose perplexity is measured."""
+
+    slug: str
+    title: str
+    source: str
+    """Name in `sources.lock.toml`."""
+    field: str
+    """The column that holds the text. In the mirror form `lines` a row is a line of the file."""
+    join: str
+    """What stands between rows; a row that is blank counts as empty. The whole is stripped."""
+    bytes: int
+    """How many UTF-8 bytes that must give."""
+    licence: str
+
+
 class Edition(msgspec.Struct, frozen=True, kw_only=True):
     """A frozen standard (§10). Numbers are comparable only within one edition."""
 
@@ -98,6 +114,8 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     """True: models without a chat template are eligible; their prompt is the bare text (mode `base`)."""
     prompting: Prompting = "chat"
     """`bare`: no entry gets a template, chat models neither (mode `base` for all)."""
+    corpora: Mapping[str, Corpus] = {}
+    """By slug; for `nanolm perplexity`."""
     inherits: str | None = None
     """A patch edition's parent: same items, prompts and budget (§10)."""
     suite_folder: Path | None = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from nanolm.editions.edition import BenchmarkSpec, Category, Edition, Prompting
+from nanolm.editions.edition import BenchmarkSpec, Category, Corpus, Edition, Prompting
 from nanolm.editions.frozen import read_frozen
 from nanolm.errors import EditionError, unknown
 from nanolm.schema import AnswerType, Decoding
@@ -58,6 +58,7 @@ class _EditionFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     categories: dict[str, str]
     instructions: dict[AnswerType, str]
     benchmark: dict[str, dict[str, Any]]
+    corpus: dict[str, dict[str, Any]] = {}
     decoding: _Decoding | None = None
     base_models: bool = False
     prompting: Prompting = "chat"
@@ -158,6 +159,7 @@ def _whole(table: dict[str, Any], path: Path) -> Edition:
         decoding=_decoding(read.decoding, path),
         base_models=read.base_models,
         prompting=read.prompting,
+        corpora={slug: _corpus(slug, row, lock, path) for slug, row in read.corpus.items()},
         principles=read.principles,
     )
 
@@ -191,6 +193,17 @@ def _spec(slug: str, row: dict[str, Any], read: _EditionFile, lock: SourcesLock,
         chance is None or 0 <= chance < 1, path, f"[{where}] published_chance = {chance}; expected 0 to 1"
     )
     return spec
+
+
+def _corpus(slug: str, row: dict[str, Any], lock: SourcesLock, path: Path) -> Corpus:
+    where = f"corpus.{slug}"
+    _require("slug" not in row, path, f"[{where}] unknown key 'slug'; the slug is the table's name")
+    found = tables.convert({"slug": slug, **row}, Corpus, path, where)
+    if found.source not in lock.sources:
+        raise EditionError(
+            f"{path}: [{where}] {unknown(f'source of {lock.path.name}', found.source, lock.sources)}"
+        )
+    return found
 
 
 def _decoding(read: _Decoding | None, path: Path) -> Decoding | None:
