@@ -30,7 +30,8 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
     support = row.get("support")
     if not isinstance(support, str):
         raise row.wrong(f"support = {support!r:.80}", "a text, which may be empty")
-    shown = order(benchmark, item_id, options)
+    # one order for all of an edition's ways to judge it, so that what is asked is the same
+    shown = order("sciq", item_id, options)
     item = Item(
         benchmark=benchmark,
         id=item_id,
