@@ -89,7 +89,7 @@ def alternatives(edition: Edition, item: Item) -> tuple[tuple[str, str], ...]:
 def _readable(pairs: tuple[tuple[str, str], ...]) -> str:
     """All contexts and continuations, for readers and for the digest: no two sets of pairs give one text."""
     contexts = {context for context, _ in pairs}
-    lines = list(contexts) if len(contexts) == 1 else []
+    lines = [context for context in contexts if context] if len(contexts) == 1 else []
     for slot, (context, continuation) in enumerate(pairs):
         shown = json.dumps(continuation, ensure_ascii=False)
         if len(contexts) > 1:
