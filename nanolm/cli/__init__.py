@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "evaluators": ("evaluators", "Install, prepare and check the official code evaluators."),
     "judge": ("judge", "Judge replies read from standard input, one JSON object a line."),
     "check": ("check", "The sanity gate: oracle 100, constant 0, random near its expectation."),
+    "perplexity": ("perplexity", "Perplexity and bits per byte of a model on a whole text."),
     "rescore": ("rescore", "Judge and score recorded outputs again; never generates."),
     "compare": ("compare", "Paired comparison of two or more entries on the same items."),
     "board": ("board", "Build the board and item viewer from reports."),

@@ -79,10 +79,18 @@ class TransformersEngine:
 
     def score(self, prompt_ids: Sequence[int], continuation_ids: Sequence[int]) -> float:
         """As in `nanolm.engines.engine.Engine`."""
-        if not prompt_ids or not continuation_ids:
+        return self.scores([(prompt_ids, continuation_ids)])[0]
+
+    def scores(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[float]:
+        """`score` of many pairs in one batch, in their order."""
+        if any(not prompt or not continuation for prompt, continuation in pairs):
             raise EngineError("a log-likelihood needs at least one token to condition on, and one to score")
-        one = Alternative((*prompt_ids, *continuation_ids), len(prompt_ids))
-        return totals([(row, self.reader.read([row])[0]) for row in trees.grow([one])], 1).loglikelihoods[0]
+        rows = [
+            trees.grow([Alternative((*prompt, *continuation), len(prompt))])[0]
+            for prompt, continuation in pairs
+        ]
+        read = self.reader.read(rows) if rows else []
+        return [totals([(row, found)], 1).loglikelihoods[0] for row, found in zip(rows, read, strict=True)]
 
     def close(self) -> None:
         """Ends what is under way after its batch, and lets the model go; may be called twice."""
