@@ -284,7 +284,7 @@ class VLLMEngine:
             self._number += 1
             replica.in_flight[self._number] = (request, gathered.started, time.monotonic())
             replica.parts[self._number] = (gathered, place)
-            replica.send(frames.Score(number=self._number, ids=tuple(ids), start=max(1, start)))
+            replica.send(frames.Score(number=self._number, ids=tuple(ids), start=start))
 
     def _next(self) -> tuple[Replica, frames.FromWorker | None]:
         """The next message of a living replica; a silent one is killed and reported as gone."""
