@@ -1,4 +1,4 @@
-"""The engine of log-likelihoods: with a stand-in for the model, and with the real libraries and a tiny model."""
+"""The engine of log-likelihoods: with a stand-in for the model, then with torch and a tiny model."""
 
 import importlib.util
 import json
