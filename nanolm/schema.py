@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 import msgspec
 
-AnswerType = Literal["letter", "label", "number", "math_expression", "code", "tool_calls", "likeliest"]
-"""Protocol §3, column "Answer type"; `likeliest`: the option with the greatest log-likelihood is taken."""
+AnswerType = Literal[
+    "letter", "label", "number", "math_expression", "code", "tool_calls", "featherweight_letter", "likeliest"
+]
+"""Protocol §3, column "Answer type", and the ways of other suites to read an answer."""
 
 Normalisation = Literal["none", "characters", "bytes"]
 """What an option's log-likelihood is divided by before options are compared: 1, or the option's length."""

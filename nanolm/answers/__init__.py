@@ -5,7 +5,9 @@ A module of an answer type has
 - `RULES`: the names of its rules, in the order in which they are tried;
 - `extract(reply, item) -> Answer`: what the reply says, the rule that decided, and the span it read;
 - `judge(answer, item) -> Verdict`: whether that is right;
-- `check(item)`: raises `ItemError` for an item that can't be judged; called when the item is made.
+- `check(item)`: raises `ItemError` for an item that can't be judged; called when the item is made;
+- `WHOLE_OUTPUT = True`, where all that was written is read: no reasoning is removed before, and what ran
+  into the budget is no truncation.
 
 `extract` and `judge` never raise, whatever the reply, and take time linear in its length.
 """
@@ -21,7 +23,7 @@ TYPES = (
     *("letter", "label", "number", "math_expression", "code", "tool_calls"),
     *("featherweight_letter", "likeliest"),
 )
-"""Module names."""
+"""Module names, as in `schema.AnswerType`."""
 
 
 class AnswerModule(Protocol):
@@ -45,6 +47,11 @@ def get(answer_type: str) -> AnswerModule:
         raise unknown("answer type", answer_type, TYPES)
     module: AnswerModule = importlib.import_module(f"nanolm.answers.{answer_type}")
     return module
+
+
+def reads_whole_output(answer_type: str) -> bool:
+    """Whether a type reads all that was written, unlike §6.1 (ruling 65)."""
+    return bool(getattr(get(answer_type), "WHOLE_OUTPUT", False))
 
 
 def refuse(item: Item, found: str, expected: str) -> ItemError:

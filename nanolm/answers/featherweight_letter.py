@@ -20,6 +20,7 @@ from functools import lru_cache
 from nanolm.answers import refuse, settle
 from nanolm.schema import Answer, Item, Verdict
 
+WHOLE_OUTPUT = True
 RULES = (
     "parenthesised",
     "answer-is",

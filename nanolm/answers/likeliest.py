@@ -20,6 +20,9 @@ from nanolm.schema import Answer, Item, Scored, Verdict
 
 RULES = ("greatest-sum", "greatest-per-character", "greatest-per-byte", "tie", "none")
 
+WHOLE_OUTPUT = True
+"""There is no reasoning to remove."""
+
 _RULE = {"none": RULES[0], "characters": RULES[1], "bytes": RULES[2]}
 _UNREADABLE = Answer(None, "none", None, "unparseable")
 _decode = msgspec.json.Decoder(Scored).decode

@@ -72,6 +72,15 @@ def remove(
     return Reply(text[start:end], start, truncated, "length" if truncated else rule)
 
 
+def whole(text: str, end_markers: Iterable[str] = ()) -> Reply:
+    """All that was written, for types that want it so (ruling 65): only markers at the very end go."""
+    markers = [marker for marker in end_markers if marker]
+    end = len(text)
+    while marker := next((m for m in markers if text.endswith(m, 0, end)), None):
+        end -= len(marker)
+    return Reply(text[:end], 0, False)
+
+
 def _first_line(text: str, start: int, end: int) -> int:
     """Where the first line with anything on it begins; its indentation stays when it is a line of its
     own, since it says where a code block opens (ruling 44)."""

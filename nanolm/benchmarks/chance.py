@@ -52,8 +52,4 @@ def chance(items: Sequence[Item]) -> Chance:
 
 def _choices(item: Item) -> int:
     """How many answers there are to guess among; 0 where the answer is open-ended."""
-    if item.answer_type in ("letter", "likeliest"):
-        return len(item.options)
-    if item.answer_type == "label":
-        return len(item.labels)
-    return 0
+    return len(item.options) or len(item.labels)

@@ -21,13 +21,13 @@ def command(folder: Path | None, out: Path, edition: str | None, private: bool, 
     result opens from the file system, without a server. It is refused when runs of several editions lie
     there, and while a sanity check fails.
     """
-    from nanolm import editions
     from nanolm.reports.board import build
-    from nanolm.reports.folders import edition_folder, one_edition, runs
+    from nanolm.reports.folders import edition_folder, edition_named, edition_of, one_edition, runs
     from nanolm.reports.items import items_of
 
     folder = edition_folder(folder)
-    found = editions.load(edition or one_edition(runs(folder))[0])
+    name = one_edition(runs(folder))[0]
+    found = edition_named(edition, folder.parent) if edition else edition_of(folder, name)
     built = build(folder, out, found, items_of(found), private=private)
     if as_json:
         click.echo(json.dumps({**built._asdict(), "page": str(built.page)}))

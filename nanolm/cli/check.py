@@ -22,10 +22,12 @@ def command(edition: str, reports_dir: Path, no_run: bool, as_json: bool) -> Non
     Runs the three synthetic entries through the whole suite (no model), scores them, and writes check.json
     beside the runs, which `nanolm board` asks for. Exit status 1 when a check fails.
     """
-    from nanolm import editions
     from nanolm.reports import check
+    from nanolm.reports.folders import edition_named
 
-    suite = editions.load(edition)
+    suite = edition_named(edition, reports_dir)
+    if suite.custom_of:
+        edition = str(suite.folder)
     if not no_run:
         for name in check.ENTRIES:
             _run(name, edition, reports_dir, quiet=as_json)

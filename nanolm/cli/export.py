@@ -19,15 +19,16 @@ def command(
 
     ENTRIES are names below the reports folder, or run folders.
     """
-    from nanolm import editions
     from nanolm.reports.compare import find
     from nanolm.reports.export import export
-    from nanolm.reports.folders import RunFolder
+    from nanolm.reports.folders import RunFolder, edition_named, edition_of
 
     written = []
     for name in entries:
         run = RunFolder(find(name, reports_dir, edition))
-        path, rows = export(run, editions.load(edition or run.score.edition), out)
+        own = run.score.edition
+        found = edition_named(edition, reports_dir) if edition else edition_of(run.path.parent, own)
+        path, rows = export(run, found, out)
         written.append({"file": str(path), "rows": rows, "card": str(path.with_suffix(".md"))})
     if as_json:
         click.echo(json.dumps(written))

@@ -27,10 +27,10 @@ def command(
     Writes verdicts.jsonl and score.json into reports/<edition>/<entry>. A patch edition judges the
     record of the edition it inherits from.
     """
-    from nanolm import editions
     from nanolm.reports import rescore
+    from nanolm.reports.folders import edition_named
 
-    edition = editions.load(edition_name)
+    edition = edition_named(edition_name, reports_dir)
     names = rescore.recorded(reports_dir, edition) if everything else list(entry)
     if not names:
         found = ", ".join(rescore.recorded(reports_dir, edition)) or "none"
@@ -38,7 +38,7 @@ def command(
     for name in names:
         start = time.perf_counter()
         found = _one(edition, name, reports_dir)
-        _show(found, time.perf_counter() - start, diff, as_json)
+        _show(found, edition.index_title, time.perf_counter() - start, diff, as_json)
 
 
 def _one(edition: Any, name: str, reports: Path) -> Any:
@@ -80,7 +80,7 @@ def _progress(name: str) -> Any:
     return tell
 
 
-def _show(found: Any, seconds: float, diff: bool, as_json: bool) -> None:
+def _show(found: Any, title: str, seconds: float, diff: bool, as_json: bool) -> None:
     import msgspec
 
     if as_json:
@@ -101,7 +101,7 @@ def _show(found: Any, seconds: float, diff: bool, as_json: bool) -> None:
     notes += [f"{found.time_outs:,} math time-outs"] if found.time_outs else []
     click.echo(
         f"{found.entry}: {found.outputs:,} outputs judged in {seconds:.1f} s, "
-        f"{len(found.changes):,} verdicts changed; Nano LM Index {index}"
+        f"{len(found.changes):,} verdicts changed; {title} {index}"
         + (f" ({', '.join(notes)})" if notes else "")
     )
     if diff:

@@ -43,11 +43,10 @@ def command(
     """
     import msgspec
 
-    from nanolm import editions
     from nanolm.errors import UsageError, unknown
     from nanolm.reports import review
     from nanolm.reports.compare import find
-    from nanolm.reports.folders import RunFolder, one_edition
+    from nanolm.reports.folders import RunFolder, edition_named, edition_of, one_edition
     from nanolm.reports.items import items_of
 
     if filled is not None:
@@ -65,7 +64,8 @@ def command(
     if not entries:
         raise UsageError("name the entries to review, e.g. `nanolm review A B`, or a filled CSV with --read")
     runs = [RunFolder(find(name, reports_dir, edition)) for name in entries]
-    suite = editions.load(edition or one_edition(runs)[0])
+    name = one_edition(runs)[0]
+    suite = edition_named(edition, reports_dir) if edition else edition_of(runs[0].path.parent, name)
     for slug in benchmarks:
         if slug not in suite.benchmarks:
             raise unknown("benchmark", slug, suite.benchmarks)

@@ -133,7 +133,7 @@ def not_publishable_because(edition: Edition) -> tuple[str, ...]:
     ]
     open_data = [slug for slug, spec in edition.benchmarks.items() if not spec.data_verified]
     not_frozen = [slug for slug in edition.benchmarks if frozen is None or slug not in frozen.benchmarks]
-    reasons = []
+    reasons = [custom_items(edition)] if edition.custom_of else []
     if unverified:
         reasons.append(f"the official sum is not known of {', '.join(unverified)}")
     if open_data:
@@ -142,9 +142,14 @@ def not_publishable_because(edition: Edition) -> tuple[str, ...]:
     open_rules = [slug for slug, rule in rules.items() if not rule.verified]
     if open_rules:
         reasons.append(f"the excluded items are not found yet of the rules {', '.join(open_rules)}")
-    if not_frozen:
+    if not_frozen and not edition.custom_of:
         reasons.append(f"not frozen yet: {', '.join(not_frozen)}")
     return tuple(reasons)
+
+
+def custom_items(edition: Edition) -> str:
+    """Why a run on a custom file's items is none on the edition; empty for the edition's own items."""
+    return f"custom items, not those of {edition.custom_of}" if edition.custom_of else ""
 
 
 def _line(spec: BenchmarkSpec, lock: SourcesLock, frozen: Frozen | None) -> BenchmarkLine:

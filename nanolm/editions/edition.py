@@ -8,6 +8,7 @@ import msgspec
 
 from nanolm.schema import AnswerType, Decoding, Normalisation
 
+INDEX_TITLE = "Nano LM Index"
 Prompting = Literal["chat", "bare"]
 """How a prompt reaches a model: as a user turn in the model's own chat template, or as bare text."""
 
@@ -116,6 +117,12 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     """`bare`: no entry gets a template, chat models neither (mode `base` for all)."""
     corpora: Mapping[str, Corpus] = {}
     """By slug; for `nanolm perplexity`."""
+    index_title: str = INDEX_TITLE
+    """What its index is called."""
+    details: bool = False
+    """True: a run also writes `details.json`, and `summary.csv` and `summary.json` over all entries."""
+    custom_of: str | None = None
+    """The edition that asks these items, when they are a file of somebody's own: never publishable."""
     inherits: str | None = None
     """A patch edition's parent: same items, prompts and budget (§10)."""
     suite_folder: Path | None = None

@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from filelock import FileLock
@@ -147,7 +148,7 @@ def _build(
     for file in files:
         if file.state != "ours" and file.local is not None:
             cache.verify(file.local, file.sha256)
-    module = _module(edition, spec)
+    module = module_of(edition, spec)
     built = module.items(spec.slug, [source_file(file) for file in files])
     assert isinstance(built, BenchmarkItems)
     if spec.normalisation != "none":
@@ -158,7 +159,8 @@ def _build(
     return built, tuple(prompt.make(edition, item) for item in built.items)
 
 
-def _module(edition: Edition, spec: BenchmarkSpec):  # type: ignore[no-untyped-def]
+def module_of(edition: Edition, spec: BenchmarkSpec) -> Any:
+    """The benchmark's module of `nanolm.benchmarks`; `EditionError` when there is none of that name."""
     name = f"nanolm.benchmarks.{spec.module}"
     try:
         return importlib.import_module(name)
@@ -173,6 +175,16 @@ def _module(edition: Edition, spec: BenchmarkSpec):  # type: ignore[no-untyped-d
 
 def _check(edition: Edition, spec: BenchmarkSpec, built: BenchmarkItems) -> None:
     """As many items as the edition says, each of this benchmark and with an id of its own."""
+    check_ids(spec, built)
+    if len(built.items) != spec.items:
+        raise ItemError(
+            f"{spec.slug}: {len(built.items):,} items and {len(built.excluded):,} excluded rows, but "
+            f"{suite_folder(edition) / 'edition.toml'} says {spec.items:,} items; are the source files whole?"
+        )
+
+
+def check_ids(spec: BenchmarkSpec, built: BenchmarkItems) -> None:
+    """Raise `ItemError` for an item of another benchmark or type, or with an id that is not its own."""
     seen: set[str] = set()
     for item in built.items:
         if not _ID.fullmatch(item.id) or item.id in seen:
@@ -184,8 +196,3 @@ def _check(edition: Edition, spec: BenchmarkSpec, built: BenchmarkItems) -> None
                 f"{spec.slug}: item {item.id} is {item.answer_type} of {item.benchmark}, "
                 f"expected {spec.answer_type} of {spec.slug}"
             )
-    if len(built.items) != spec.items:
-        raise ItemError(
-            f"{spec.slug}: {len(built.items):,} items and {len(built.excluded):,} excluded rows, but "
-            f"{suite_folder(edition) / 'edition.toml'} says {spec.items:,} items; are the source files whole?"
-        )

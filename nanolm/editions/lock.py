@@ -51,6 +51,8 @@ def lock(edition: Edition, replace: bool = False) -> LockReport:
     """
     if edition.inherits:
         raise EditionError(f"{edition.name} inherits its items from {edition.inherits}; lock that edition")
+    if edition.custom_of:
+        raise EditionError(f"{edition.name} asks a custom file's items; only an edition's own are locked")
     folder = edition.folder
     before = frozen_file.read_frozen(folder)
     benchmarks: dict[str, FrozenBenchmark] = {}

@@ -6,6 +6,7 @@ A benchmark's layout is text with places for its parts, in blocks between blank 
     {task}            label: the one instruction line
     {question}        question, problem, text to classify, code task or user request
     {options}         letter: `A. …` lines
+    {choices}         the same as `A) …` lines
     {labels}          label: one a line
     {documentation}   the functions that can be called
     {instruction}     what the answer type asks for
@@ -30,6 +31,7 @@ from nanolm.schema import Item, Prompt
 
 LAYOUTS = {
     "letter": "{stem}\n\n{question}\n\n{options}\n\n{instruction}",
+    "featherweight_letter": "{question}\n\n{choices}\n\n{instruction}",
     "label": "{task}\n\n{question}\n\n{labels}\n\n{instruction}",
     "number": "{question}\n\n{instruction}",
     "math_expression": "{question}\n\n{instruction}",
@@ -118,6 +120,7 @@ def _parts(edition: Edition, spec: BenchmarkSpec, item: Item) -> dict[str, str]:
         "task": spec.instruction,
         "question": item.question.strip("\n"),
         "options": "\n".join(f"{LETTERS[slot]}. {text}" for slot, text in enumerate(item.options)),
+        "choices": "\n".join(f"{LETTERS[slot]}) {text}" for slot, text in enumerate(item.options)),
         "labels": "\n".join(item.labels),
         "documentation": item.documentation.strip("\n"),
         "instruction": instruction,

@@ -7,10 +7,19 @@ from typing import Any
 
 import msgspec
 
-from nanolm.editions.edition import BenchmarkSpec, Category, Corpus, Edition, Prompting
+from nanolm.editions.edition import BenchmarkSpec, Category, Corpus, Edition
+from nanolm.editions.edition_file import (
+    DEFAULTS,
+    FOR_READERS,
+    PATCH_KEYS,
+    CustomFile,
+    DecodingTable,
+    EditionFile,
+    PatchFile,
+)
 from nanolm.editions.frozen import read_frozen
 from nanolm.errors import EditionError, unknown
-from nanolm.schema import AnswerType, Decoding
+from nanolm.schema import Decoding
 from nanolm.sources import tables
 from nanolm.sources.lock import SourcesLock, read_lock
 
@@ -18,60 +27,6 @@ EDITIONS = Path(__file__).parent
 """Where the package's own editions lie: a folder each, underscores for hyphens."""
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-# §10: a patch edition fixes extraction or scoring; its items, prompts and budget are its parent's.
-_PATCH_KEYS = {"name", "title", "version", "summary", "inherits", "extractors"}
-
-# Left out of the digest, so that a key that says what holds anyway changes nothing.
-_DEFAULTS = {"base_models": False, "prompting": "chat"}
-
-
-class _Samples(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    sampled: int
-    greedy: int
-
-
-class _Engine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    version: str
-    dtype: str
-
-
-class _Decoding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    temperature: float
-    top_p: float = 1.0
-    top_k: int = 0
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-
-
-class _EditionFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: str
-    title: str
-    version: str
-    summary: str
-    budget: int
-    prompt_limit: int
-    parameter_limit: int
-    samples: _Samples
-    engine: _Engine
-    extractors: dict[str, str]
-    categories: dict[str, str]
-    instructions: dict[AnswerType, str]
-    benchmark: dict[str, dict[str, Any]]
-    corpus: dict[str, dict[str, Any]] = {}
-    decoding: _Decoding | None = None
-    base_models: bool = False
-    prompting: Prompting = "chat"
-    principles: tuple[str, ...] = ()
-
-
-class _PatchFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: str
-    title: str
-    version: str
-    summary: str
-    inherits: str
-    extractors: dict[str, str] = {}
 
 
 def names() -> tuple[str, ...]:
@@ -97,6 +52,8 @@ def _load(name_or_folder: str | Path, heirs: tuple[Path, ...]) -> Edition:
     table = tables.read(path)
     if "inherits" in table:
         return _patch(table, path, (*heirs, folder))
+    if "custom_of" in table:
+        return _custom(table, path, (*heirs, folder))
     return _whole(table, path)
 
 
@@ -116,7 +73,7 @@ def _folder(name_or_folder: str | Path, heir: Path | None) -> Path:
 
 
 def _whole(table: dict[str, Any], path: Path) -> Edition:
-    read = tables.convert(table, _EditionFile, path)
+    read = tables.convert(table, EditionFile, path)
     _require(
         bool(_SLUG.fullmatch(read.name)),
         path,
@@ -160,11 +117,13 @@ def _whole(table: dict[str, Any], path: Path) -> Edition:
         base_models=read.base_models,
         prompting=read.prompting,
         corpora={slug: _corpus(slug, row, lock, path) for slug, row in read.corpus.items()},
+        index_title=read.index_title,
+        details=read.details,
         principles=read.principles,
     )
 
 
-def _spec(slug: str, row: dict[str, Any], read: _EditionFile, lock: SourcesLock, path: Path) -> BenchmarkSpec:
+def _spec(slug: str, row: dict[str, Any], read: EditionFile, lock: SourcesLock, path: Path) -> BenchmarkSpec:
     where = f"benchmark.{slug}"
     _require("slug" not in row, path, f"[{where}] unknown key 'slug'; the slug is the table's name")
     spec = tables.convert({"slug": slug, **row}, BenchmarkSpec, path, where)
@@ -206,7 +165,7 @@ def _corpus(slug: str, row: dict[str, Any], lock: SourcesLock, path: Path) -> Co
     return found
 
 
-def _decoding(read: _Decoding | None, path: Path) -> Decoding | None:
+def _decoding(read: DecodingTable | None, path: Path) -> Decoding | None:
     """The decoding that the edition prescribes, with values that mean something."""
     if read is None:
         return None
@@ -228,12 +187,12 @@ def _require(holds: bool, path: Path, text: str) -> None:
 
 def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Edition:
     for key in table:
-        if key not in _PATCH_KEYS:
+        if key not in PATCH_KEYS:
             raise EditionError(
                 f"{path}: {key!r} can't stand in an edition that inherits: items, prompts and budget are "
-                f"its parent's (protocol section 10); allowed: {', '.join(sorted(_PATCH_KEYS))}"
+                f"its parent's (protocol section 10); allowed: {', '.join(sorted(PATCH_KEYS))}"
             )
-    read = tables.convert(table, _PatchFile, path)
+    read = tables.convert(table, PatchFile, path)
     parent = _load(read.inherits, heirs)
     return msgspec.structs.replace(
         parent,
@@ -246,6 +205,38 @@ def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Editio
         folder=path.parent,
         suite_folder=suite_folder(parent),
         digest=_digest({"parent": parent.digest, "patch": {**table, "title": "", "summary": ""}}),
+    )
+
+
+def _custom(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Edition:
+    """The edition whose items come from a file in this folder: its own lock, no exclusions, not frozen."""
+    read = tables.convert(table, CustomFile, path)
+    parent = _load(read.custom_of, heirs)
+    if set(read.items) != set(parent.benchmarks) or min(read.items.values()) < 1:
+        raise EditionError(
+            f"{path}: [items] = {read.items}; expected a number for each benchmark of {parent.name}: "
+            f"{', '.join(parent.benchmarks)}"
+        )
+    lock = read_lock(path.parent / "sources.lock.toml")
+    specs = {
+        slug: msgspec.structs.replace(spec, items=read.items[slug], published_chance=None)
+        for slug, spec in parent.benchmarks.items()
+    }
+    files = {
+        name: [(file.path, file.sha256) for file in source.file] for name, source in lock.sources.items()
+    }
+    return msgspec.structs.replace(
+        parent,
+        name=read.name,
+        title=read.title,
+        version=read.version,
+        summary=read.summary,
+        benchmarks=specs,
+        folder=path.parent,
+        inherits=None,
+        suite_folder=None,
+        custom_of=parent.name,
+        digest=_digest({"parent": parent.digest, "files": files}),
     )
 
 
@@ -265,9 +256,7 @@ def _frozen_parts(table: dict[str, Any], folder: Path, lock: SourcesLock) -> dic
     Sums and mirror forms are not part of it: they say how to get the same rows.
     """
     suite = {
-        key: value
-        for key, value in table.items()
-        if key not in ("title", "summary", "principles") and _DEFAULTS.get(key) != value
+        key: value for key, value in table.items() if key not in FOR_READERS and DEFAULTS.get(key) != value
     }
     pins = {
         name: [source.kind, source.repository, source.revision, [file.path for file in source.file]]

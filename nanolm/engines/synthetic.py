@@ -18,6 +18,7 @@ from nanolm.errors import EngineError
 from nanolm.schema import Item, Request, Scored
 
 Kind = Literal["oracle", "constant", "random"]
+_OPEN_ENDED = ("number", "math_expression", "code", "tool_calls")
 ItemsOf = Callable[[str], Sequence[Item]]
 """A benchmark's slug to all its items, of which the best constant answer is the commonest gold."""
 
@@ -74,8 +75,6 @@ def oracle(item: Item) -> str:
     Raises `LookupError` for a code item without reference solution.
     """
     match item.answer_type:
-        case "letter" | "label":
-            return f"Answer: {item.gold}"
         case "likeliest":
             return prefer(item, item.gold)
         case "number" | "math_expression":
@@ -87,6 +86,8 @@ def oracle(item: Item) -> str:
                 raise LookupError(f"{item.benchmark} {item.id}: the source gives no reference solution")
             fence = "````" if "```" in item.reference else "```"
             return f"{fence}python\n{item.reference}\n{fence}"
+        case _:
+            return f"Answer: {item.gold}"
 
 
 def prefer(item: Item, letter: str) -> str:
@@ -106,7 +107,7 @@ def constant(items: Sequence[Item]) -> str:
     luck: a number that is no item's gold, an empty program, an empty list of calls.
     """
     kind = items[0].answer_type
-    if kind in ("letter", "label", "likeliest"):
+    if kind not in _OPEN_ENDED:
         counts = Counter(str(item.gold) for item in items)
         # the commonest, and among equals the first in alphabetical order: the same on every machine
         best = min(counts, key=lambda answer: (-counts[answer], answer))
@@ -125,8 +126,8 @@ def guess(item: Item, seed: int) -> str | None:
     draw = random.Random(seed)
     if item.answer_type == "likeliest":
         return prefer(item, chr(ord("A") + draw.randrange(len(item.options))))
-    if item.answer_type == "letter":
+    if item.options:
         return f"Answer: {chr(ord('A') + draw.randrange(len(item.options)))}"
-    if item.answer_type == "label":
+    if item.labels:
         return f"Answer: {draw.choice(item.labels)}"
     return None

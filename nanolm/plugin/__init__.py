@@ -21,6 +21,8 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
      "folder, a .gguf file, hub/repo@revision, or oracle, constant, random"}),
     ("--edition", {"metavar": "NAME", "default": "mini", "help": "which standard: a name or a folder "
      "(default: mini)"}),
+    ("--items", {"metavar": "FILE", "help": "ask another file's items as the edition asks its own (editions "
+     "that read one file); such a score can't be published"}),
     ("--engine", {"metavar": "NAME", "default": "auto", "help": "auto, vllm, llamacpp or replay"}),
     ("--record-mode", {"metavar": "MODE", "default": "missing", "help": "missing: generate what the record "
      "lacks (default); none: generate nothing; all: generate anew and keep the old record"}),

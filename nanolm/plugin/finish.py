@@ -9,15 +9,17 @@ import msgspec
 import numpy as np
 import pytest
 
+from nanolm.editions.datasheet import custom_items
 from nanolm.entries import Entry
 from nanolm.errors import NanoLMError
 from nanolm.plugin import gate
 from nanolm.records import provenance
-from nanolm.reports import junit, score_file, terminal
+from nanolm.reports import details, junit, score_file, summary, terminal
 from nanolm.run import Run, Selection, Suite
 from nanolm.schema import EntryScore
 from nanolm.scoring import BenchmarkResult, entry_score, score_entry
 from nanolm.verdicts import versions
+from nanolm.verdicts.judge import Judge
 
 _REASON = re.compile(r"(\w+)=(\d+)")
 
@@ -109,6 +111,7 @@ class Finish:
         )
         self.started = provenance.now()
         self.score: EntryScore | None = None
+        self.details: details.Details | None = None
         self.files: list[Path] = []
         self.no_checking = ""
         self.problems: list[str] = []
@@ -148,6 +151,8 @@ class Finish:
             if self.score is not None:
                 self.problems += [p for condition in self.gate if (p := condition.problem(self.score))]
                 self.files.append(score_file.write(self.folder, self.score))
+                if self.suite.edition.details:
+                    self._write_details(run, whole and valid)
             self._write_run(run, whole, valid, because)
             self._write_junit()
             if whole and valid and run.record.compress():
@@ -186,6 +191,8 @@ class Finish:
     def _not_publishable(self, whole: bool, valid: bool, run: Run) -> list[str]:
         edition = self.suite.edition
         because = list(self.entry.not_publishable_because)
+        if edition.custom_of:
+            because.append(custom_items(edition))
         if not whole:
             because.append("partial: not every item of the edition was run")
         if not valid:
@@ -239,6 +246,15 @@ class Finish:
             )
         )
 
+    def _write_details(self, run: Run, complete: bool) -> None:
+        """Judged once more, here, in one place: workers bring back no more than each test's result."""
+        asked = set(run.keys)
+        outputs = (o for o in run.record.outputs() if (o.benchmark, o.item, o.sample) in asked)
+        with Judge.of(self.entry, self.suite.edition.extractors, strict=False, workers=1) as judge:
+            pairs = ((self.suite.item(output.benchmark, output.item), output) for output in outputs)
+            self.details = details.build(self.suite, self.entry, judge.verdicts(pairs), complete=complete)
+        self.files += summary.write(self.folder, self.details)
+
     def _write_junit(self) -> None:
         path = self.folder / "junit.xml"
         junit.write(
@@ -275,6 +291,7 @@ class Finish:
             suite=self.suite,
             entry=self.entry,
             score=self.score,
+            details=self.details,
             folder=self.folder,
             files=self.files,
             problems=self.problems,

@@ -70,13 +70,16 @@ class BenchmarkSession:
         if limit is not None and limit < 1:
             raise UsageError(f"--limit={limit}: expected at least 1 item of each benchmark")
         self.mode = mode
+        reports = Path(option("reports_dir"))
+        reports = reports if reports.is_absolute() else config.invocation_params.dir / reports
         self.edition = editions.load(option("edition"))
+        if option("items"):
+            file = config.invocation_params.dir / Path(option("items")).expanduser()
+            self.edition = editions.with_items(self.edition, file, reports)
         self.suite = Suite(self.edition, limit)
         self.entry: Entry | None = None
         if option("entry"):
             self.entry = entries.resolve(option("entry"), self.edition)
-        reports = Path(option("reports_dir"))
-        reports = reports if reports.is_absolute() else config.invocation_params.dir / reports
         name = self.entry.name if self.entry else "-"
         self.folder = reports / self.edition.name / name
         self.name = self.worker["nanolm_run"] if self.worker else uuid.uuid4().hex

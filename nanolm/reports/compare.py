@@ -8,10 +8,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from nanolm import editions
 from nanolm.editions.edition import Edition
 from nanolm.errors import UsageError, unknown
-from nanolm.reports.folders import RunFolder, one_edition
+from nanolm.reports.folders import RunFolder, edition_named, edition_of, one_edition
 from nanolm.scoring.compare import Comparison, Difference, Usefulness, compare, useful_middle
 
 
@@ -28,7 +27,8 @@ def read(entries: Sequence[str], reports: Path, edition: str | None) -> Compared
     if len(entries) < 2:
         raise UsageError("a comparison needs two entries or more, e.g. `nanolm compare A B`")
     runs = [RunFolder(find(name, reports, edition)) for name in entries]
-    found = editions.load(edition or one_edition(runs)[0])
+    name = one_edition(runs)[0]
+    found = edition_named(edition, reports) if edition else edition_of(runs[0].path.parent, name)
     one_edition(runs)
     results = {name: run.results(found) for name, run in zip(entries, runs, strict=True)}
     if len(results) < len(entries):

@@ -11,6 +11,7 @@ import msgspec
 import zstandard
 
 from nanolm.editions.edition import Edition
+from nanolm.editions.read import load
 from nanolm.entries.entry import Entry
 from nanolm.entries.reference import names, resolve
 from nanolm.entries.synthetic import TITLES, synthetic
@@ -121,6 +122,17 @@ def edition_folder(folder: Path | None, reports: Path = Path("reports")) -> Path
         names = ", ".join(map(str, found)) or f"no run below {reports}/"
         raise UsageError(f"which edition's runs? Name one folder, e.g. reports/nano-lm-v1; found: {names}")
     return found[0]
+
+
+def edition_of(folder: Path, name: str) -> Edition:
+    """The edition of the runs in `folder` (`reports/<edition>`): the folder's own where custom items lie
+    there, else the one of that name."""
+    return load(folder) if (folder / "edition.toml").exists() else load(name)
+
+
+def edition_named(name: str, reports: Path) -> Edition:
+    """An edition by name or folder; a name may be that of custom items below `reports`."""
+    return edition_of(reports / name, name)
 
 
 def runs(folder: Path) -> list[RunFolder]:

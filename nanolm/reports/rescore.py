@@ -5,11 +5,12 @@ from pathlib import Path
 
 import msgspec
 
+from nanolm.editions.datasheet import custom_items
 from nanolm.editions.edition import Edition
 from nanolm.entries.entry import Entry
 from nanolm.errors import RecordError
 from nanolm.records import Record
-from nanolm.reports import score_file
+from nanolm.reports import details, score_file, summary
 from nanolm.run import Suite
 from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally, entry_score, score_entry
@@ -100,6 +101,7 @@ def rescore_entry(
     reasons = [
         *entry.not_publishable_because,
         *because,
+        *([custom_items(edition)] if edition.custom_of else []),
         *_unverified(edition),
         *_engine(edition, entry, engine),
     ]
@@ -119,6 +121,8 @@ def rescore_entry(
     )
     file.write(target / file.FILE, lines)
     score_file.write(target, score)
+    if edition.details:
+        _write_details(suite, entry, record_folder, target, lines, complete)
     return Rescored(
         entry=entry.name,
         outputs=len(lines),
@@ -127,6 +131,19 @@ def rescore_entry(
         kept=kept,
         time_outs=judge.time_outs,
     )
+
+
+def _write_details(
+    suite: Suite, entry: Entry, record_folder: Path, target: Path, lines: Sequence[VerdictLine], complete: bool
+) -> None:
+    verdicts = {line.key: line.verdict for line in lines}
+    with Record(record_folder) as record:
+        judged = (
+            (output, verdicts[key])
+            for output in record.outputs()
+            if (key := (output.benchmark, output.item, output.sample)) in verdicts
+        )
+        summary.write(target, details.build(suite, entry, judged, complete=complete))
 
 
 def _before(folder: Path) -> list[VerdictLine]:

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from nanolm.entries import Entry
+from nanolm.reports import summary
+from nanolm.reports.details import Details
 from nanolm.run import Suite
 from nanolm.schema import BenchmarkScore, EntryScore
 
@@ -23,6 +25,7 @@ def show(
     suite: Suite,
     entry: Entry,
     score: EntryScore | None,
+    details: Details | None = None,
     folder: Path,
     files: Sequence[Path],
     problems: Sequence[str],
@@ -45,7 +48,10 @@ def show(
     )
     if score is not None:
         console.print(table(suite, score))
-        console.print(index_line(score))
+        console.print(index_line(score, suite.edition.index_title))
+    if details is not None:
+        console.print()
+        summary.show(console, details)
     if score is not None and score.not_publishable_because:
         console.print("[dim]Not publishable:[/dim] " + "; ".join(map(_plain, score.not_publishable_because)))
     for problem in problems:
@@ -65,16 +71,17 @@ def _plain(text: str) -> str:
     return text.replace("[", "\\[")
 
 
-def index_line(score: EntryScore) -> str:
+def index_line(score: EntryScore, title: str) -> str:
     """The index with its interval, or why there is none."""
+    title = _plain(title)
     if score.index is None:
-        return "[bold]Nano LM Index[/bold] none: a benchmark of the edition was not run"
+        return f"[bold]{title}[/bold] none: a benchmark of the edition was not run"
     interval = ""
     if score.index.low is not None and score.index.high is not None:
         interval = f" (95% {score.index.low:.2f} to {score.index.high:.2f})"
     raw = f", raw index {score.raw_index:.2f}" if score.raw_index is not None else ""
     mark = "" if score.complete else " [yellow]partial[/yellow]"
-    return f"[bold]Nano LM Index {score.index.value:.2f}[/bold]{interval}{raw}{mark}"
+    return f"[bold]{title} {score.index.value:.2f}[/bold]{interval}{raw}{mark}"
 
 
 def table(suite: Suite, score: EntryScore) -> Table:

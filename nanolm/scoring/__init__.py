@@ -11,7 +11,7 @@ Several entries at once are scored with `score_entries`; differences with `compa
 from nanolm.scoring.bootstrap import RESAMPLES
 from nanolm.scoring.ranks import ranks
 from nanolm.scoring.result import BenchmarkResult, Tally
-from nanolm.scoring.score import Scores, entry_score, score_entries, score_entry, skill
+from nanolm.scoring.score import Scores, entry_score, raw_interval, score_entries, score_entry, skill
 
 __all__ = [
     "RESAMPLES",
@@ -20,6 +20,7 @@ __all__ = [
     "Tally",
     "entry_score",
     "ranks",
+    "raw_interval",
     "score_entries",
     "score_entry",
     "skill",

@@ -44,11 +44,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 def guess_chance(item: Item) -> float:
     """How likely uniform guessing is right on an item (§8); 0 for open-ended answer types."""
-    if item.answer_type in ("letter", "likeliest"):
-        return 1 / len(item.options)
-    if item.answer_type == "label":
-        return 1 / len(item.labels)
-    return 0.0
+    choices = len(item.options) or len(item.labels)
+    return 1 / choices if choices else 0.0
 
 
 def _distribution(chances: Sequence[float]) -> npt.NDArray[np.float64]:

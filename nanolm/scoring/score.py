@@ -95,6 +95,12 @@ def resampled_raws(
     return raws
 
 
+def raw_interval(result: BenchmarkResult) -> Interval:
+    """raw_b with its bootstrap interval over items; the same resamples as the interval of its skill."""
+    drawn = resampled_raws({"": {result.slug: result}})[""][result.slug]
+    return _interval(result.raw, drawn)
+
+
 def _scores(
     edition: Edition, results: Mapping[str, BenchmarkResult], resampled: Mapping[str, Values]
 ) -> Scores:

@@ -62,7 +62,12 @@ def _ours(lock: SourcesLock, source: Source, file: LockedFile) -> FileState:
     if file.verified and found.sha256 != file.sha256:
         raise cache.wrong_bytes(f"{source.name}: {local}", found, file.sha256)
     return FileState(
-        source=source.name, path=file.path, state="ours", local=local, form="official", sha256=found.sha256
+        source=source.name,
+        path=file.path,
+        state="ours",
+        local=local,
+        form="custom" if source.kind == "custom" else "official",
+        sha256=found.sha256,
     )
 
 

@@ -13,8 +13,9 @@ from nanolm.sources import tables
 UNVERIFIED = "unverified"
 """Stands for a sum that is not known until the first official download (`nanolm edition lock`)."""
 
-Kind = Literal["hub", "github", "fixtures", "folder"]
-"""A hub repository, a GitHub repository at a commit, the package's `fixtures/`, the edition's folder."""
+Kind = Literal["hub", "github", "fixtures", "folder", "custom"]
+"""A hub repository, a GitHub repository at a commit, the package's `fixtures/`, the edition's folder; or a
+file of somebody's own in that folder, in place of the edition's."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _REVISION = re.compile(r"[0-9a-f]{40}")

@@ -160,15 +160,7 @@ class Judge:
                 rule=output.finish_reason,
                 detail=output.error or "",
             )
-        block = self._reasoning
-        reply = reasoning.remove(
-            output.text,
-            output.finish_reason,
-            opener=block.opener if block else "",
-            closer=block.closer if block else "",
-            opened_by_template=block.opened_by_template if block else False,
-            end_markers=self._end_markers,
-        )
+        reply = self._reply(item, output)
         if reply.truncated or item.answer_type not in ("math_expression", "code"):
             return answers.verdict(reply, item)
         module = answers.get(item.answer_type)
@@ -178,6 +170,19 @@ class Judge:
         if item.answer_type == "math_expression":
             return self._begin_math(answer, item)
         return self._begin_code(answer, item)
+
+    def _reply(self, item: Item, output: Output) -> reasoning.Reply:
+        if answers.reads_whole_output(item.answer_type):
+            return reasoning.whole(output.text, self._end_markers)
+        block = self._reasoning
+        return reasoning.remove(
+            output.text,
+            output.finish_reason,
+            opener=block.opener if block else "",
+            closer=block.closer if block else "",
+            opened_by_template=block.opened_by_template if block else False,
+            end_markers=self._end_markers,
+        )
 
     def _begin_math(self, answer: Answer, item: Item) -> "Verdict | Future[Verdict]":
         expression = math_expression.passed_on(answer.value)

@@ -261,3 +261,17 @@ def test_importing_and_judging_letters_loads_no_sympy() -> None:
 def test_truncated_has_no_answer(judge: Judge) -> None:
     verdict = judge.verdict(item(), output("\\boxed{5}", "length"))
     assert verdict == Verdict(correct=False, reason="truncated", rule="truncated")
+
+
+def test_a_type_that_reads_the_whole_output() -> None:
+    """No reasoning is removed and the budget is no truncation: only end markers at the very end go."""
+    one = item("featherweight_letter", "B", options=("red", "blue", "green", "black"))
+    judge = Judge(reasoning=THINK, end_markers=["<|im_end|>"])
+    cut = judge.verdict(one, output("<think>The answer is B, since", "length"))
+    assert (cut.correct, cut.rule, cut.span) == (True, "answer-is", (21, 22))
+    assert judge.verdict(one, output("C</think>blue")).answer == "B"
+    assert judge.verdict(one, output("B<|im_end|>")).rule == "any-letter"
+    assert judge.verdict(one, output(" B\n<|im_end|>", "length")).rule == "starts-with-letter"
+    nothing = judge.verdict(one, output("", "length"))
+    assert (nothing.reason, nothing.rule) == ("unparseable", "none")
+    assert judge.verdict(one, output("", "error", error="x")).reason == "error"
