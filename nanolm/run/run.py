@@ -207,7 +207,7 @@ class Run:
                 decoding=self.entry.decoding.values,
                 stop_ids=self.entry.stop_ids,
             )
-            if request.max_tokens > 0 or self.entry.artefact == "synthetic":
+            if request.max_tokens > 0 or likelihood.asks_likelihoods(self.suite, slug):  # then synthetic
                 yield request
                 continue
             over = f"the prompt has {len(rendered[2]):,} tokens, the context {self.entry.context:,}"
