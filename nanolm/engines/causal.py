@@ -19,13 +19,14 @@ from nanolm.errors import EngineError
 from nanolm.schema import Alternative
 
 HEAD_ROWS = 256
-"""Positions that go through the output head at once: their logits stay in the processor's cache."""
+"""Positions that go through the output head at once: bounds what their logits need of memory."""
+_SUM_ROWS = 16
 TOLERANCE = {"float32": 2e-3, "bfloat16": 0.5, "float16": 0.1}
 """Nats by which a whole alternative of the probe may differ; the precision of sums differs with the type."""
 
 
 class Read(msgspec.Struct, frozen=True):
-    """What was found for the alternatives of one request, in their order."""
+    """What was found for some alternatives, in their order."""
 
     loglikelihoods: list[float]
     greedy: list[bool]
@@ -98,12 +99,19 @@ class Reader:
             part = hidden[start : start + HEAD_ROWS]
             logits = (self._head(part) if self.direct else part).float()
             wanted = targets[start : start + HEAD_ROWS]
-            likeliest, where = logits.max(dim=-1)
+            likeliest = logits.amax(dim=-1)
             chosen = logits.gather(1, wanted[:, None])[:, 0]
-            total = (logits - likeliest[:, None]).exp_().sum(dim=-1).log_() + likeliest
-            values += (chosen - total).tolist()
-            greedy += (where == wanted).tolist()
+            values += (chosen - self._total(logits, likeliest)).tolist()
+            greedy += (chosen == likeliest).tolist()
         return values, greedy
+
+    def _total(self, logits: Any, likeliest: Any) -> Any:
+        """log of the sum of exp over the vocabulary, a few rows at a time: they stay in the cache."""
+        parts = [
+            (logits[at : at + _SUM_ROWS] - likeliest[at : at + _SUM_ROWS, None]).exp_().sum(dim=-1)
+            for at in range(0, len(logits), _SUM_ROWS)
+        ]
+        return self._torch.cat(parts).log_() + likeliest
 
     def _head(self, hidden: Any) -> Any:
         """Logits as the architecture's own forward makes them from the last hidden state."""
@@ -123,7 +131,8 @@ class Reader:
         before = self.direct
         self.direct = before or not shared
         try:
-            found = totals([(row, self.read([row])[0]) for row in trees.grow(probe, shared)], len(probe))
+            rows = trees.forest(probe, shared)
+            found = totals([(row, self.read([row])[0]) for row in rows], len(probe))
         except Exception:  # an architecture that takes no such arguments
             found = None
         self.direct = before
@@ -146,7 +155,7 @@ class Reader:
 
 
 def totals(rows: Sequence[tuple[Tree, Sequence[tuple[float, bool]]]], alternatives: int) -> Read:
-    """Sums over each alternative's tokens. A row of a request whose alternatives share nothing owns one."""
+    """Sums over each alternative's tokens, by the rows' owners."""
     values = [0.0] * alternatives
     greedy = [True] * alternatives
     for row, predicted in rows:

@@ -1,37 +1,54 @@
-"""Log-likelihoods of one request that come one by one, for engines that score a sequence at a time."""
+"""Log-likelihoods of a request's alternatives as they come, and the answer once all are known."""
 
 from collections.abc import Sequence
 
+import msgspec
+
 from nanolm.engines.engine import Generation
-from nanolm.engines.transformers import scored
-from nanolm.schema import Alternative, Request
+from nanolm.schema import Alternative, Request, Scored
 
 
 class Gathered:
-    """What is known of a request's alternatives."""
+    """What is known of one request. It is told once: when all is known, or with the first failure."""
 
     def __init__(self, request: Request, started: float) -> None:
         self.request, self.started = request, started
-        self._values: dict[int, float] = {}
-        self.failed = False
+        self._found: dict[int, tuple[float, bool | None]] = {}
+        self._told = False
 
-    def add(self, place: int, value: float | None, error: str | None, seconds: float) -> Generation | None:
-        """The generation once all alternatives, or the first failure, have come; else None."""
-        if self.failed:
+    def add(
+        self,
+        place: int,
+        value: float | None,
+        error: str | None,
+        seconds: float,
+        greedy: bool | None = None,
+    ) -> Generation | None:
+        """One alternative's log-likelihood, or None with the error; `seconds` is what the request took."""
+        if self._told:
             return None
-        if value is None:
-            self.failed = True
-            problem = error or "the engine gave no log-likelihood"
+        if value is None or not -1e30 < value < 1e30:  # False for NaN too
+            self._told = True
+            problem = error or f"the model gave {value}, which is no log-likelihood, for alternative {place}"
             return Generation(
                 request=self.request, text="", finish_reason="error", error=problem, started=self.started
             )
-        self._values[place] = value
+        self._found[place] = value, greedy
         alternatives = self.request.alternatives
-        if len(self._values) < len(alternatives):
+        if len(self._found) < len(alternatives):
             return None
-        values = [self._values[place] for place in range(len(alternatives))]
-        counts = [len(one.ids) - one.start for one in alternatives]
-        return scored(self.request, values, (), counts, self.started, seconds)
+        self._told = True
+        values, likeliest = zip(*(self._found[place] for place in range(len(alternatives))), strict=True)
+        counts = tuple(len(one.ids) - one.start for one in alternatives)
+        answer = Scored(loglikelihoods=values, tokens=counts, greedy=() if None in likeliest else likeliest)
+        return Generation(
+            request=self.request,
+            text=msgspec.json.encode(answer).decode(),
+            finish_reason="stop",
+            output_tokens=sum(counts),
+            started=self.started,
+            seconds=seconds,
+        )
 
 
 def fitting(one: Alternative, most: int) -> tuple[Sequence[int], int]:

@@ -9,17 +9,16 @@ from collections.abc import Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
-import msgspec
-
 from nanolm.engines import trees
 from nanolm.engines.causal import Reader, totals
 from nanolm.engines.engine import Generation
+from nanolm.engines.gather import Gathered
 from nanolm.engines.trees import Tree
 from nanolm.errors import EngineError
-from nanolm.schema import Alternative, Request, Scored
+from nanolm.schema import Alternative, Request
 
-BATCH_TOKENS = 1024
-"""Tokens that are read at once, padding included; more gave no more tokens/s on two cores."""
+BATCH_TOKENS = 512
+"""Tokens that are read at once, padding included; more gave no more tokens/s."""
 BATCH_TEXTS = 16
 """Texts that are generated at once."""
 
@@ -85,12 +84,10 @@ class TransformersEngine:
         """`score` of many pairs in one batch, in their order."""
         if any(not prompt or not continuation for prompt, continuation in pairs):
             raise EngineError("a log-likelihood needs at least one token to condition on, and one to score")
-        rows = [
-            trees.grow([Alternative((*prompt, *continuation), len(prompt))])[0]
-            for prompt, continuation in pairs
-        ]
+        every = [Alternative((*prompt, *continuation), len(prompt)) for prompt, continuation in pairs]
+        rows = trees.forest(every, shared=False)
         read = self.reader.read(rows) if rows else []
-        return [totals([(row, found)], 1).loglikelihoods[0] for row, found in zip(rows, read, strict=True)]
+        return totals(list(zip(rows, read, strict=True)), len(every)).loglikelihoods
 
     def close(self) -> None:
         """Ends what is under way after its batch, and lets the model go; may be called twice."""
@@ -103,45 +100,24 @@ class TransformersEngine:
         if not requests:
             return
         reader = self.reader
-        rows: list[tuple[int, Tree]] = []
-        for number, request in enumerate(requests):
-            rows += [(number, row) for row in self._rows(reader, request.alternatives)]
-        waiting = [0] * len(requests)
-        for number, _ in rows:
-            waiting[number] += 1
-        read: dict[int, list[tuple[Tree, Sequence[tuple[float, bool]]]]] = {}
-        started = time.time()
-        for batch in self._batches([row for _, row in rows]):
+        owners = [
+            (number, place) for number, one in enumerate(requests) for place, _ in enumerate(one.alternatives)
+        ]
+        every = [one for request in requests for one in request.alternatives]
+        rows = trees.forest(every, reader.shared, reader.window)
+        started, beginning = time.time(), time.monotonic()
+        gathered = [Gathered(request, started) for request in requests]
+        for batch in self._batches(rows):
             if self._closed:
                 return
-            clock = time.monotonic()
-            try:
-                predicted = reader.read([rows[place][1] for place in batch])
-            except RuntimeError as error:  # torch: out of memory, an id outside the vocabulary
-                predicted = None
-                problem = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-            except IndexError as error:
-                predicted = None
-                problem = f"a token id outside the model's vocabulary: {error}"
-            seconds = (time.monotonic() - clock) / len(batch)
+            predicted, problem = _read(reader, [rows[place] for place in batch])
+            seconds = time.monotonic() - beginning
             for line, place in enumerate(batch):
-                number, row = rows[place]
-                if number < 0 or waiting[number] < 0:
-                    continue
-                if predicted is None:
-                    waiting[number] = -1
-                    yield Generation(request=requests[number], text="", finish_reason="error", error=problem)
-                    continue
-                read.setdefault(number, []).append((row, predicted[line]))
-                waiting[number] -= 1
-                if not waiting[number]:
-                    yield _generation(requests[number], read.pop(number), started, seconds)
-
-    def _rows(self, reader: Reader, alternatives: Sequence[Alternative]) -> list[Tree]:
-        found = trees.grow(alternatives, reader.shared)
-        if reader.window is not None and not found[0].chain and found[0].depth > reader.window:
-            return trees.grow(alternatives, shared=False)
-        return found
+                for owner, value, likeliest in _sums(rows[place], predicted[line] if predicted else None):
+                    number, option = owners[owner]
+                    done = gathered[number].add(option, value, problem or None, seconds, likeliest)
+                    if done is not None:
+                        yield done
 
     def _batches(self, rows: Sequence[Tree]) -> list[list[int]]:
         """Batches of rows that branch and of rows that don't, longest first."""
@@ -168,35 +144,26 @@ class TransformersEngine:
             )
 
 
-def _generation(
-    request: Request,
-    rows: Sequence[tuple[Tree, Sequence[tuple[float, bool]]]],
-    started: float,
-    seconds: float,
-) -> Generation:
-    found = totals(rows, len(request.alternatives))
-    counts = tuple(len(one.ids) - one.start for one in request.alternatives)
-    return scored(request, found.loglikelihoods, found.greedy, counts, started, seconds)
+def _read(reader: Reader, rows: Sequence[Tree]) -> tuple[Sequence[Sequence[tuple[float, bool]]] | None, str]:
+    """What was predicted, or why nothing was."""
+    try:
+        return reader.read(rows), ""
+    except IndexError as error:
+        return None, f"a token id outside the model's vocabulary: {error}"
+    except RuntimeError as error:  # torch: out of memory, most often
+        return None, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
-def scored(
-    request: Request,
-    values: Sequence[float],
-    greedy: Sequence[bool],
-    counts: Sequence[int],
-    started: float,
-    seconds: float,
-) -> Generation:
-    """The answer to alternatives; an error when a value is no finite number."""
-    answer = Scored(loglikelihoods=tuple(values), tokens=tuple(counts), greedy=tuple(greedy))
-    if not all(-1e30 < value < 1e30 for value in values):  # False for NaN too
-        problem = f"the model gave log-likelihoods that are no finite numbers: {list(values)}"
-        return Generation(request=request, text="", finish_reason="error", error=problem)
-    return Generation(
-        request=request,
-        text=msgspec.json.encode(answer).decode(),
-        finish_reason="stop",
-        output_tokens=sum(counts),
-        started=started,
-        seconds=seconds,
-    )
+def _sums(
+    row: Tree, predicted: Sequence[tuple[float, bool]] | None
+) -> Iterator[tuple[int, float | None, bool]]:
+    """Each alternative of a row: its sum, None of what failed, and whether every token was the likeliest."""
+    if predicted is None:
+        yield from ((owner, None, False) for owner in dict.fromkeys(row.owners))
+        return
+    found: dict[int, tuple[float, bool]] = {}
+    for owner, (value, likeliest) in zip(row.owners, predicted, strict=True):
+        before, all_before = found.get(owner, (0.0, True))
+        found[owner] = before + value, all_before and likeliest
+    for owner, (value, likeliest) in found.items():
+        yield owner, value, likeliest

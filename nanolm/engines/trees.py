@@ -1,9 +1,9 @@
-"""Alternatives of one request as a tree of tokens, so that what they share is read once.
+"""Alternatives as trees of tokens, so that what they share is read once.
 
-Options of one item share their context, sentences of a minimal pair their beginning. Merged by common
-prefixes they form a tree: a token sees its ancestors and nothing else, its position is its depth. Nodes are
-numbered in depth-first order, so that `end` alone says who sees whom: node j is an ancestor of node i, or i
-itself, exactly when j <= i < end[j].
+Options of one item share their context, sentences of a minimal pair their beginning, many items some words.
+Merged by common prefixes they form a tree: a token sees its ancestors and nothing else, its position is its
+depth. Nodes are numbered in depth-first order, so that `end` alone says who sees whom: node j is an ancestor
+of node i, or i itself, exactly when j <= i < end[j].
 
 The last token of an alternative is predicted and never read, so it has no node.
 """
@@ -13,6 +13,12 @@ from collections.abc import Sequence
 import msgspec
 
 from nanolm.schema import Alternative
+
+MOST_NODES = 1024
+"""A tree grows no larger, so that what it needs of memory is bounded."""
+SAVING = 500
+"""How many pairs of tokens that see each other cost as much as one token's way through a layer: 6 times the
+model's width over 2, here of a narrow model."""
 
 
 class Tree(msgspec.Struct, frozen=True):
@@ -27,7 +33,7 @@ class Tree(msgspec.Struct, frozen=True):
     targets: list[int]
     """The predicted tokens."""
     owners: list[int]
-    """Which alternative each of them belongs to."""
+    """The alternative that each of them belongs to."""
 
     @property
     def chain(self) -> bool:
@@ -40,15 +46,45 @@ class Tree(msgspec.Struct, frozen=True):
         return max(self.depths, default=-1) + 1
 
 
-def grow(alternatives: Sequence[Alternative], shared: bool = True) -> list[Tree]:
-    """One tree of all alternatives; one for each when nothing may be `shared`."""
-    if not shared:
-        return [_tree([(place, one)]) for place, one in enumerate(alternatives)]
-    return [_tree(sorted(enumerate(alternatives), key=lambda pair: pair[1].ids))]
+def forest(
+    alternatives: Sequence[Alternative], shared: bool = True, deepest: int | None = None
+) -> list[Tree]:
+    """Trees that hold every alternative once; owners are places in `alternatives`.
+
+    In the order of their ids each one joins the tree of the one before it when what they share is worth it:
+    a shared token saves its way through the model, a larger tree makes attention dearer for all its tokens.
+    Not `shared`, or of more than `deepest` tokens: each alternative is a tree of its own.
+    """
+    alone = [
+        place
+        for place, one in enumerate(alternatives)
+        if not shared or (deepest is not None and len(one.ids) - 1 > deepest)
+    ]
+    found = [_tree([(place, alternatives[place])]) for place in alone]
+    together = set(alone)
+    rest = sorted((one.ids, place) for place, one in enumerate(alternatives) if place not in together)
+    group: list[tuple[int, Alternative]] = []
+    nodes = 0
+    for ids, place in rest:
+        one = alternatives[place]
+        common = _common(group[-1][1].ids[:-1], ids[:-1]) if group else 0
+        new = len(ids) - 1 - common
+        if group and not _worth(common, new, nodes):
+            found.append(_tree(group))
+            group, nodes, new = [], 0, len(ids) - 1
+        group.append((place, one))
+        nodes += new
+    if group:
+        found.append(_tree(group))
+    return found
+
+
+def _worth(common: int, new: int, nodes: int) -> bool:
+    return nodes + new <= MOST_NODES and common * SAVING > new * nodes
 
 
 def _tree(alternatives: Sequence[tuple[int, Alternative]]) -> Tree:
-    """`alternatives` with their places, in the order of their ids: new branches then leave the last path."""
+    """`alternatives` with their owners, in the order of their ids: new branches then leave the last path."""
     tree = Tree([], [], [], [], [], [])
     path: list[int] = []  # nodes of the last alternative, by depth
     for owner, one in alternatives:

@@ -20,7 +20,7 @@ def seen(tree: trees.Tree, node: int) -> list[int]:
 def test_each_prediction_sees_exactly_what_stands_before_it(alternatives: list[Alternative]) -> None:
     for shared in (True, False):
         found: dict[int, list[tuple[tuple[int, ...], int]]] = {}
-        for tree in trees.grow(alternatives, shared):
+        for tree in trees.forest(alternatives, shared):
             for place, target, owner in zip(tree.places, tree.targets, tree.owners, strict=True):
                 assert tree.depths[place] == len(seen(tree, place)) - 1
                 found.setdefault(owner, []).append((tuple(seen(tree, place)), target))
@@ -30,16 +30,37 @@ def test_each_prediction_sees_exactly_what_stands_before_it(alternatives: list[A
 
 
 @given(st.lists(SEQUENCES, min_size=1, max_size=6))
-def test_what_is_shared_is_read_once(alternatives: list[Alternative]) -> None:
-    (tree,) = trees.grow(alternatives)
-    prefixes = {one.ids[:length] for one in alternatives for length in range(1, len(one.ids))}
-    assert len(tree.tokens) == len(prefixes)
-    assert tree.depth == max(len(one.ids) for one in alternatives) - 1
-    assert tree.chain == (len(tree.tokens) == tree.depth)
+def test_what_a_tree_shares_is_read_once(alternatives: list[Alternative]) -> None:
+    for tree in trees.forest(alternatives):
+        held = [alternatives[owner].ids for owner in set(tree.owners)]
+        prefixes = {ids[:length] for ids in held for length in range(1, len(ids))}
+        assert len(tree.tokens) == len(prefixes)
+        assert tree.depth == max(len(ids) for ids in held) - 1
+        assert tree.chain == (len(tree.tokens) == tree.depth)
+
+
+def test_options_of_one_context_are_one_tree_and_strangers_are_not() -> None:
+    context = tuple(range(100, 160))
+    options = [Alternative((*context, 10 + option, 20), 60) for option in range(4)]
+    (tree,) = trees.forest(options)
+    assert len(tree.tokens) == 64
+    strangers = [Alternative((number, *context), 60) for number in range(4)]
+    assert len(trees.forest(strangers)) == 4
+
+
+def test_a_tree_does_not_grow_without_bounds() -> None:
+    context = tuple(range(5000, 5500))
+    many = [Alternative((*context, *(10 * option + at for at in range(9))), 500) for option in range(200)]
+    found = trees.forest(many)
+    assert len(found) > 1
+    assert max(len(tree.tokens) for tree in found) <= trees.MOST_NODES
+    alone = trees.forest(many, deepest=300)
+    assert len(alone) == 200
+    assert all(tree.chain for tree in alone)
 
 
 def test_letters_behind_one_context_are_one_chain() -> None:
-    (tree,) = trees.grow([Alternative((5, 6, 7, letter), 3) for letter in (1, 2, 3, 4)])
+    (tree,) = trees.forest([Alternative((5, 6, 7, letter), 3) for letter in (1, 2, 3, 4)])
     assert tree.tokens == [5, 6, 7]
     assert tree.chain
     assert tree.places == [2, 2, 2, 2]
