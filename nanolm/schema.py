@@ -221,6 +221,9 @@ class BenchmarkScore(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     low: float | None = None
     high: float | None = None
+    raw_low: float | None = None
+    raw_high: float | None = None
+    """Bounds of the 95% bootstrap interval of `raw`, from the same resamples as those of `skill`."""
     mean_output_tokens: float = 0.0
     truncated_share: float = 0.0
     reasons: dict[str, int] = {}

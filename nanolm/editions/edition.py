@@ -9,6 +9,8 @@ import msgspec
 from nanolm.schema import AnswerType, Decoding, Normalisation
 
 INDEX_TITLE = "Nano LM Index"
+Headline = Literal["skill", "raw"]
+"""What a run's table leads with: skill and the index, or raw accuracies with intervals and no mean."""
 Prompting = Literal["chat", "bare"]
 """How a prompt reaches a model: as a user turn in the model's own chat template, or as bare text."""
 
@@ -119,6 +121,7 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     """By slug; for `nanolm perplexity`."""
     index_title: str = INDEX_TITLE
     """What its index is called."""
+    headline: Headline = "skill"
     details: bool = False
     """True: a run also writes `details.json`, and `summary.csv` and `summary.json` over all entries."""
     custom_of: str | None = None

@@ -118,6 +118,7 @@ def _whole(table: dict[str, Any], path: Path) -> Edition:
         prompting=read.prompting,
         corpora={slug: _corpus(slug, row, lock, path) for slug, row in read.corpus.items()},
         index_title=read.index_title,
+        headline=read.headline,
         details=read.details,
         principles=read.principles,
     )
