@@ -227,3 +227,44 @@ def test_the_command_writes_its_result(tmp_path: Path, monkeypatch: pytest.Monke
     shown = json.loads(part.stdout)
     assert (shown["partial"], shown["bytes"]) == (True, 30)
     assert (tmp_path / "slm-specs" / "tiny" / "perplexity-held-out-partial.json").exists()
+
+
+def test_a_model_of_characters_is_measured_on_its_own_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No chat template, no BOS, no end of sequence, a vocabulary of a few characters."""
+    from click.testing import CliRunner
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+
+    from nanolm.cli import cli
+    from tests_protocol.engines import tiny_model
+
+    folder = tiny_model.write(tmp_path / "chars")
+    vocabulary = {char: number for number, char in enumerate("?abcdefgh \n")}
+    tokenizer = Tokenizer(models.WordLevel(vocab=vocabulary, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    tokenizer.decoder = decoders.Fuse()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    described = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "?"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(described))
+    (folder / "generation_config.json").unlink()
+    config = json.loads((folder / "config.json").read_text())
+    del config["eos_token_id"], config["bos_token_id"]
+    (folder / "config.json").write_text(json.dumps(config))
+
+    def opened(entry: Entry, edition: object, **_: object) -> TransformersEngine:
+        return TransformersEngine("none", context=entry.context, reader=reading.Reader())
+
+    monkeypatch.setattr("nanolm.engines.open_engine", opened)
+    for text, lossless in (("a bad cafe\nfaced a cab", True), ("a bad café", False)):
+        file = tmp_path / f"text-{lossless}.txt"
+        file.write_text(text)
+        arguments = ["perplexity", str(folder), "--text", str(file), "--json", "--reports-dir", str(tmp_path)]
+        done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        found = json.loads(done.stdout)
+        assert found["lossless"] is lossless, found["round_trip"]
+        assert (found["tokens"], found["scored_tokens"]) == (len(text), len(text) - 1)
+        assert (found["opening"], found["bytes"]) == ("", len(text.encode()))
+        if not lossless:
+            assert "'é' became '?'; 1 tokens are the unknown token" in found["round_trip"]
