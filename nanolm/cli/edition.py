@@ -69,6 +69,16 @@ def _print_sheet(sheet: Any) -> None:
         f"{sheet.items:,} items; {sheet.samples['sampled']} samples, {sheet.samples['greedy']} when greedy; "
         f"budget {sheet.budget:,} tokens; {' '.join(sheet.engine.values())}"
     )
+    prescribed = []
+    if sheet.decoding is not None:
+        how = "greedy" if sheet.decoding.greedy else f"temperature {sheet.decoding.temperature:g}"
+        prescribed.append(f"decoding prescribed for every entry: {how}")
+    if sheet.prompting == "bare":
+        prescribed.append("every model is asked with the bare text")
+    elif sheet.base_models:
+        prescribed.append("base models may answer, asked with the bare text")
+    if prescribed:
+        tables.print_line("; ".join(prescribed).capitalize())
     rows = []
     for line in sheet.benchmarks.values():
         difference = "-" if line.difference is None else f"{round(line.difference, 4) + 0.0:+.4f}"

@@ -59,7 +59,9 @@ def _one(edition: Any, name: str, reports: Path) -> Any:
     checking = open_checking(Suite(edition), code)
     try:
         with Judge.of(who, edition.extractors, checker=checking.checker, cache=cache_folder()) as judge:
-            found = rescore.rescore_entry(edition, who, judge, record, target, progress=_progress(name))
+            found = rescore.rescore_entry(
+                edition, who, judge, record, target, code_marks=checking.marks, progress=_progress(name)
+            )
     finally:
         checking.close()
     if sys.stderr.isatty():

@@ -7,6 +7,7 @@ from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.frozen import Frozen, read_frozen
 from nanolm.editions.read import sources_of, suite_folder
 from nanolm.errors import NanoLMError
+from nanolm.schema import Decoding
 from nanolm.sources.files import State, states
 from nanolm.sources.lock import Source, SourcesLock
 
@@ -82,6 +83,10 @@ class Datasheet(msgspec.Struct, frozen=True, kw_only=True):
     budget: int
     prompt_limit: int
     samples: dict[str, int]
+    decoding: Decoding | None
+    """What the edition prescribes for every entry; None: each entry's own."""
+    base_models: bool
+    prompting: str
     engine: dict[str, str]
     extractors: dict[str, str]
     categories: dict[str, str]
@@ -106,6 +111,9 @@ def datasheet(edition: Edition) -> Datasheet:
         budget=edition.budget,
         prompt_limit=edition.prompt_limit,
         samples={"sampled": edition.samples_sampled, "greedy": edition.samples_greedy},
+        decoding=edition.decoding,
+        base_models=edition.base_models,
+        prompting=edition.prompting,
         engine={"name": edition.engine, "version": edition.engine_version, "dtype": edition.dtype},
         extractors=dict(edition.extractors),
         categories={each.slug: each.title for each in edition.categories},

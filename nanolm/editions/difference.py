@@ -10,7 +10,10 @@ from nanolm.editions.edition import Edition
 from nanolm.editions.frozen import read_digests, read_frozen
 from nanolm.editions.read import sources_of, suite_folder
 
-_SUITE = ("budget", "prompt_limit", "parameter_limit", "samples_sampled", "samples_greedy")
+_SUITE = (
+    *("budget", "prompt_limit", "parameter_limit", "samples_sampled", "samples_greedy"),
+    *("decoding", "base_models", "prompting"),
+)
 _ENGINE = ("engine", "engine_version", "dtype")
 
 

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import sys
 import threading
 import time
@@ -44,7 +45,7 @@ class Tokenizer:
 
 
 def main() -> None:
-    """Until standard input ends."""
+    """Until standard input ends, by the main process's death too: then at once, whatever is written."""
     settings = json.loads(sys.argv[1])
     out = sys.stdout
     server = start(settings)
@@ -75,14 +76,14 @@ def main() -> None:
         say(message)
 
     say({"ready": True})
-    with ThreadPoolExecutor(settings["slots"]) as pool:
-        for line in sys.stdin:
-            message = json.loads(line)
-            if "tokenize" in message:
-                say({"tokens": tokenizer.tokens(message["tokenize"])})
-            else:
-                pool.submit(complete, message["number"], message["parameters"])
-        pool.shutdown(wait=False, cancel_futures=True)
+    pool = ThreadPoolExecutor(settings["slots"])
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "tokenize" in message:
+            say({"tokens": tokenizer.tokens(message["tokenize"])})
+        else:
+            pool.submit(complete, message["number"], message["parameters"])
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -147,8 +147,7 @@ def from_gguf(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
             "template_sha256": "from tokenizer.chat_template" if template else "the prompt is the bare text",
             "decoding": "a GGUF file holds no generation_config.json, so decoding is greedy",
             "stop_ids": ends.why,
-            "add_bos": f"tokenizer.ggml.add_bos_token is {file.adds_bos}"
-            + (", and a bare text follows it" if template is None else ""),
+            "add_bos": f"tokenizer.ggml.add_bos_token is {file.adds_bos}",
         },
         warnings=_warnings(*ends.warnings, _sampling_metadata(file)),
     )

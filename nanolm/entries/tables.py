@@ -102,7 +102,7 @@ def print_entry(entry: Entry, console: Console | None = None) -> None:
         "samples": (str(entry.samples), "1 when greedy (§5)" if entry.samples == 1 else "sampled (§5)"),
         "stop ids": (_plain(list(entry.stop_ids)), why.get("stop_ids", "")),
         "end markers": (" ".join(entry.end_markers), "stripped from the end of a reply"),
-        "BOS": ("added once" if entry.add_bos else "not added", why.get("add_bos", "")),
+        "BOS": (_bos(entry), why.get("add_bos", "")),
         "reasoning": (_reasoning(entry), ""),
         "licence": (entry.licence or "not stated", ""),
         "digest": (entry.digest, "part of every record's key"),
@@ -131,6 +131,12 @@ def _values(entry: Entry) -> str:
 
 def _sources(entry: Entry) -> str:
     return ", ".join(f"{field}: {entry.decoding.sources.get(field, '?')}" for field in FIELDS)
+
+
+def _bos(entry: Entry) -> str:
+    if entry.mode == "base":
+        return "by the tokenizer's own rule"
+    return "added once" if entry.add_bos else "not added"
 
 
 def _reasoning(entry: Entry) -> str:

@@ -30,6 +30,15 @@ class Checking:
             self._share = share(self.checker)
         return str(self._share.address)
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands against this machine's code verdicts; empty where no code was asked for."""
+        if self.checker is None:
+            return ()
+        from nanolm.sandbox import references
+
+        return references.marks(self.checker)
+
     def close(self) -> None:
         """May be called twice."""
         for one in (self._share, self.checker):

@@ -1,5 +1,6 @@
 """The end of a run: results to scores, files, the summary and the exit status."""
 
+import contextlib
 import re
 import sys
 from pathlib import Path
@@ -9,17 +10,18 @@ import msgspec
 import numpy as np
 import pytest
 
-from nanolm.editions.datasheet import custom_items
+from nanolm.editions import load_ids
 from nanolm.entries import Entry
-from nanolm.errors import NanoLMError
+from nanolm.errors import NanoLMError, SourceError
 from nanolm.plugin import gate
+from nanolm.plugin.checker import Checking
 from nanolm.records import provenance
-from nanolm.reports import details, junit, score_file, summary, terminal
+from nanolm.reports import details, junit, publishable, score_file, summary, terminal
 from nanolm.run import Run, Selection, Suite
 from nanolm.schema import EntryScore
 from nanolm.scoring import BenchmarkResult, entry_score, score_entry
-from nanolm.verdicts import versions
-from nanolm.verdicts.judge import Judge
+from nanolm.verdicts import file as verdict_file
+from nanolm.verdicts import parts
 
 _REASON = re.compile(r"(\w+)=(\d+)")
 
@@ -113,16 +115,16 @@ class Finish:
         self.score: EntryScore | None = None
         self.details: details.Details | None = None
         self.files: list[Path] = []
-        self.no_checking = ""
+        self.checking = Checking()
         self.problems: list[str] = []
         """Why the exit status is not 0."""
 
-    def end(self, run: Run, session: pytest.Session, exitstatus: int, no_checking: str = "") -> int:
+    def end(self, run: Run, session: pytest.Session, exitstatus: int, checking: Checking) -> int:
         """Everything that is written; gives the exit status (docs/architecture.md, public contract).
 
-        `no_checking`: why code was not run, empty when it was.
+        `checking`: whether and how well code was run.
         """
-        self.no_checking = no_checking
+        self.checking = checking
         collected = self.collected
         whole = self.suite.is_whole(collected.selection)
         measured = len(collected.rows) == sum(len(items) for items in collected.selection.values())
@@ -151,8 +153,9 @@ class Finish:
             if self.score is not None:
                 self.problems += [p for condition in self.gate if (p := condition.problem(self.score))]
                 self.files.append(score_file.write(self.folder, self.score))
-                if self.suite.edition.details:
-                    self._write_details(run, whole and valid)
+            self.files.append(self._gather_verdicts(run))
+            if self.score is not None and self.suite.edition.details:
+                self._write_details(run, self.files[-1], whole and valid)
             self._write_run(run, whole, valid, because)
             self._write_junit()
             if whole and valid and run.record.compress():
@@ -190,28 +193,14 @@ class Finish:
         return {"name": "", "version": ""}
 
     def _not_publishable(self, whole: bool, valid: bool, run: Run) -> list[str]:
-        edition = self.suite.edition
-        because = list(self.entry.not_publishable_because)
-        if edition.custom_of:
-            because.append(custom_items(edition))
+        because = publishable.reasons(
+            self.suite.edition, self.entry, self._engine(run), code_marks=self.checking.marks
+        )
         if not whole:
             because.append("partial: not every item of the edition was run")
         if not valid:
             because.append("incomplete: outputs are missing or the engine failed")
-        unverified = [slug for slug, spec in edition.benchmarks.items() if not spec.data_verified]
-        if unverified:
-            because.append(f"data not yet checked against the official source: {', '.join(unverified)}")
-        engine = self._engine(run)
-        if self.entry.artefact != "synthetic" and engine != {
-            "name": edition.engine,
-            "version": edition.engine_version,
-        }:
-            because.append(
-                f"the edition's engine is {edition.engine} {edition.engine_version}, these outputs are by"
-                f" {engine['name'] or 'none'} {engine['version']}".rstrip()
-            )
-        because += [f"extractors differ: {line}" for line in versions.mismatches(edition.extractors)]
-        if self.no_checking:
+        if self.checking.why_not:
             because.append(
                 "code was not run: there are no working evaluators here (nanolm evaluators install)"
             )
@@ -234,7 +223,7 @@ class Finish:
                     "publishable": whole and valid and not because,
                     "not_publishable_because": because,
                     "problems": self.problems,
-                    "code_not_run_because": self.no_checking,
+                    "code_not_run_because": self.checking.why_not,
                     "outputs": run.total,
                     "generated": len(run.missing) if run.mode != "none" else 0,
                     "engine_errors": run.engine_errors,
@@ -247,13 +236,20 @@ class Finish:
             )
         )
 
-    def _write_details(self, run: Run, complete: bool) -> None:
-        """Judged once more, here, in one place: workers bring back no more than each test's result."""
+    def _gather_verdicts(self, run: Run) -> Path:
+        """Of every item that was judged; where a part of the edition was run, the others' stay."""
+        order = []
+        for slug in self.suite.edition.benchmarks:
+            with contextlib.suppress(SourceError):  # without its data nothing of it was judged
+                order.append((slug, load_ids(self.suite.edition, slug)))
+        return parts.gather(self.folder, order, run.record.has, keep=run.mode != "all")
+
+    def _write_details(self, run: Run, verdicts: Path, complete: bool) -> None:
+        """Of what this run was asked for, as its score."""
         asked = set(run.keys)
-        outputs = (o for o in run.record.outputs() if (o.benchmark, o.item, o.sample) in asked)
-        with Judge.of(self.entry, self.suite.edition.extractors, strict=False, workers=1) as judge:
-            pairs = ((self.suite.item(output.benchmark, output.item), output) for output in outputs)
-            self.details = details.build(self.suite, self.entry, judge.verdicts(pairs), complete=complete)
+        lines = (line for line in verdict_file.read(verdicts) if line.key in asked)
+        judged = details.judged(run.record.outputs(), lines)
+        self.details = details.build(self.suite, self.entry, judged, complete=complete)
         self.files += summary.write(self.folder, self.details)
 
     def _write_junit(self) -> None:

@@ -13,7 +13,9 @@ from nanolm.entries import Entry
 from nanolm.records import Key, Record
 from nanolm.run import Outputs, Suite
 from nanolm.schema import Item, Output, Verdict
+from nanolm.verdicts import file
 from nanolm.verdicts.judge import Judge
+from nanolm.verdicts.parts import Part
 
 _LATE = ("code", "math_expression")
 _EXCERPT = 160
@@ -61,8 +63,11 @@ class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
 class Desk:
     """Judges items of one run. Thread-safe where the engine's thread comes in (`look_ahead`)."""
 
-    def __init__(self, suite: Suite, entry: Entry, outputs: Outputs, judge: Judge, folder: Path) -> None:
+    def __init__(
+        self, suite: Suite, entry: Entry, outputs: Outputs, judge: Judge, folder: Path, part: Part
+    ) -> None:
         self.suite, self.entry, self.outputs, self.judge, self.folder = suite, entry, outputs, judge, folder
+        self.part = part
         self._late: dict[Key, None] = {}
         self._ahead: dict[Key, Future[Verdict]] = {}
         self._mutex = threading.Lock()
@@ -110,6 +115,7 @@ class Desk:
                 continue
             tokens += output.output_tokens
             verdict = self._verdict(item, output)
+            self.part.add(file.line(output, verdict))
             answer = answer or _short(verdict.answer, _ANSWER)
             if verdict.correct:
                 right += 1

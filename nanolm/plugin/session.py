@@ -24,7 +24,9 @@ from nanolm.records import Record
 from nanolm.reports.progress import Progress
 from nanolm.run import RECORD_MODES, Followed, Run, Suite, state
 from nanolm.sources.cache import cache_folder
+from nanolm.verdicts import parts, versions
 from nanolm.verdicts.judge import Judge
+from nanolm.verdicts.parts import Part
 
 Ref = tuple[str, str]
 """A test's parameter: benchmark slug and item id."""
@@ -92,6 +94,7 @@ class BenchmarkSession:
         self.checking = Checking()
         self._session: pytest.Session | None = None
         self._judge: Judge | None = None
+        self._part: Part | None = None
         self._followed: Followed | None = None
         if self.controller:
             from nanolm.plugin.distribute import ShareNumbers
@@ -105,6 +108,7 @@ class BenchmarkSession:
         """The record is opened before anything else: a second run is refused at once."""
         assert self.entry is not None
         record = Record(self.folder, write=True, fresh=self.mode == "all")
+        parts.remove(self.folder)
         state.write(self.folder, state.State(run=self.name))
         self.run = Run(self.suite, self.entry, record, self._engine, mode=self.mode, name=self.name)
         self.config.add_cleanup(self.close)  # also when collecting fails
@@ -188,7 +192,10 @@ class BenchmarkSession:
         assert self.entry is not None
         selection = self.suite.in_order(refs)
         self.collected.selection = selection
+        kinds = {self.edition.benchmarks[slug].answer_type for slug in selection}
         try:
+            if "math_expression" in kinds:
+                versions.require(self.edition.extractors)
             self.run.prepare(selection)
             self.progress = Progress(self.config, self.run)
             if not self.controller:
@@ -233,7 +240,8 @@ class BenchmarkSession:
             checker=self.checking.checker,
             cache=cache_folder() / "verdicts",
         )
-        self.desk = Desk(self.suite, self.entry, outputs, self._judge, self.folder)
+        self._part = Part(self.folder, self.worker["workerid"] if self.worker else "main")
+        self.desk = Desk(self.suite, self.entry, outputs, self._judge, self.folder, self._part)
 
     # running
 
@@ -339,11 +347,13 @@ class BenchmarkSession:
             output["nanolm_without_data"] = self.collected.without_data
         if self.progress is not None:
             self.progress.stop()
+        if self._part is not None:
+            self._part.close()
         if self.run is not None and self.finish is not None and self.collected.selection:
             interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
             if interrupted or session.shouldstop or session.shouldfail:
                 self.run.stop()
-            session.exitstatus = self.finish.end(self.run, session, int(exitstatus), self.checking.why_not)
+            session.exitstatus = self.finish.end(self.run, session, int(exitstatus), self.checking)
         self.close()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -361,6 +371,8 @@ class BenchmarkSession:
         if self._judge is not None:
             self._judge.close()
             self._judge = None
+        if self._part is not None:
+            self._part.close()
         self.checking.close()
 
 

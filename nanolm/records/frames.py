@@ -5,19 +5,25 @@ its frame only.
 """
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import zstandard
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 FRAME = 1 << 20
 """Bytes of text in a frame."""
 _SLICE = 1 << 18
+_LEVEL = 6
+
+__all__ = ["FRAME", "frames", "read", "write", "zstd"]
 
 
 def write(path: Path, lines: Iterable[bytes]) -> None:
     """Write the lines to `path` and to the disk itself; the caller renames it into place."""
-    compressor = zstandard.ZstdCompressor(level=6)
     with path.open("wb") as file:
         buffer: list[bytes] = []
         size = 0
@@ -25,10 +31,10 @@ def write(path: Path, lines: Iterable[bytes]) -> None:
             buffer.append(line)
             size += len(line)
             if size >= FRAME:
-                file.write(compressor.compress(b"".join(buffer)))
+                file.write(zstd.compress(b"".join(buffer), _LEVEL))
                 buffer, size = [], 0
         if buffer:
-            file.write(compressor.compress(b"".join(buffer)))
+            file.write(zstd.compress(b"".join(buffer), _LEVEL))
         file.flush()
         os.fsync(file.fileno())
 
@@ -36,7 +42,7 @@ def write(path: Path, lines: Iterable[bytes]) -> None:
 def frames(path: Path) -> Iterator[tuple[int, bytes]]:
     """Each frame's place in the file and its text. One frame is in memory at a time.
 
-    Raises `zstandard.ZstdError` on bytes that are not zstd, `EOFError` on a cut file.
+    Raises `zstd.ZstdError` on bytes that are not zstd, `EOFError` on a cut file.
     """
     with path.open("rb") as file:
         place = 0
@@ -45,7 +51,7 @@ def frames(path: Path) -> Iterator[tuple[int, bytes]]:
             pending = pending or file.read(_SLICE)
             if not pending:
                 return
-            one = zstandard.ZstdDecompressor().decompressobj()
+            one = zstd.ZstdDecompressor()
             parts = []
             used = 0
             while True:
@@ -65,7 +71,7 @@ def read(path: Path, place: int) -> bytes:
     """The text of the frame at `place`."""
     with path.open("rb") as file:
         file.seek(place)
-        one = zstandard.ZstdDecompressor().decompressobj()
+        one = zstd.ZstdDecompressor()
         parts = []
         while not one.eof:
             data = file.read(_SLICE)

@@ -11,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 
 import msgspec
-import zstandard
 
 from nanolm.errors import RecordError
 from nanolm.records import frames
@@ -143,7 +142,7 @@ class Record:
                     self._lines_read += 1
                     self.index.add(self._header(line), place, offset, len(line))
                     offset += len(line)
-        except (zstandard.ZstdError, EOFError, OSError) as error:
+        except (frames.zstd.ZstdError, EOFError, OSError) as error:
             raise RecordError(
                 f"{self.compressed} can't be read ({error}); restore it from a copy, or move it away to"
                 " generate its outputs again"

@@ -5,7 +5,7 @@ questions, reported side by side.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from nanolm.run import Suite
 from nanolm.schema import FinishReason, Item, Output, Reason, Verdict
 from nanolm.scoring import BenchmarkResult, raw_interval
 from nanolm.scoring.score import skill
+from nanolm.verdicts.file import VerdictLine
 
 FILE = "details.json"
 Judged = tuple[Output, Verdict]
@@ -102,6 +103,15 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
     engine: dict[str, str]
     formats: dict[str, Format]
     """By benchmark slug, in the edition's order; those that were run."""
+
+
+def judged(outputs: Iterable[Output], lines: Iterable[VerdictLine]) -> Iterator[Judged]:
+    """Each output that has a verdict, with it."""
+    verdicts = {line.key: line.verdict for line in lines}
+    for output in outputs:
+        verdict = verdicts.get((output.benchmark, output.item, output.sample))
+        if verdict is not None:
+            yield output, verdict
 
 
 def build(suite: Suite, entry: Entry, judged: Iterable[Judged], *, complete: bool) -> Details:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import zstandard
 
 from nanolm.editions.edition import Edition
 from nanolm.editions.read import load
@@ -16,6 +15,7 @@ from nanolm.entries.entry import Entry
 from nanolm.entries.reference import names, resolve
 from nanolm.entries.synthetic import TITLES, synthetic
 from nanolm.errors import NanoLMError, RecordError, ScoreError, UsageError
+from nanolm.records.frames import zstd
 from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally
 from nanolm.verdicts import file
@@ -187,7 +187,7 @@ def _lines(folder: Path, stem: str, kind: Any) -> Iterator[Any]:
     with path.open("rb") as opened:
         source: Any = opened
         if path.suffix == ".zst":
-            source = zstandard.ZstdDecompressor().stream_reader(opened, read_across_frames=True)
+            source = zstd.ZstdFile(opened)
         for number, line in enumerate(_split(source), start=1):
             try:
                 yield decoder.decode(line)

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from nanolm.editions.datasheet import custom_items
 from nanolm.editions.edition import Edition
 from nanolm.entries.entry import Entry
 from nanolm.errors import RecordError
 from nanolm.records import Record
-from nanolm.reports import details, score_file, summary
+from nanolm.reports import details, publishable, score_file, summary
 from nanolm.run import Suite
 from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally, entry_score, score_entry
@@ -72,12 +71,12 @@ def rescore_entry(
     record_folder: Path,
     target: Path,
     *,
-    because: Sequence[str] = (),
+    code_marks: Sequence[str] = (),
     progress: Callable[[int], None] | None = None,
 ) -> Rescored:
     """Write `verdicts.jsonl` and `score.json` anew; unchanged rules give the same verdict file.
 
-    `because`: what speaks against publishing beside what the entry, the edition and the record say.
+    `code_marks`: what stands against this machine's code verdicts.
     """
     suite = Suite(edition)
     with Record(record_folder) as record:
@@ -98,13 +97,7 @@ def rescore_entry(
     kept = sum(line is known.get(line.key) for line in lines)
     results, missing = _results(suite, entry, lines, tokens)
     errors = sum(line.rule == "error" for line in lines)
-    reasons = [
-        *entry.not_publishable_because,
-        *because,
-        *([custom_items(edition)] if edition.custom_of else []),
-        *_unverified(edition),
-        *_engine(edition, entry, engine),
-    ]
+    reasons = publishable.reasons(edition, entry, engine, code_marks=code_marks)
     if missing or errors:
         reasons.append(f"incomplete: {missing:,} outputs are missing, {errors:,} are engine errors")
     unsupported_code = sum(line.reason == "unsupported" and line.rule != "unsupported" for line in lines)
@@ -122,7 +115,9 @@ def rescore_entry(
     file.write(target / file.FILE, lines)
     score_file.write(target, score)
     if edition.details:
-        _write_details(suite, entry, record_folder, target, lines, complete)
+        with Record(record_folder) as record:
+            judged = details.judged(record.outputs(), lines)
+            summary.write(target, details.build(suite, entry, judged, complete=complete))
     return Rescored(
         entry=entry.name,
         outputs=len(lines),
@@ -131,19 +126,6 @@ def rescore_entry(
         kept=kept,
         time_outs=judge.time_outs,
     )
-
-
-def _write_details(
-    suite: Suite, entry: Entry, record_folder: Path, target: Path, lines: Sequence[VerdictLine], complete: bool
-) -> None:
-    verdicts = {line.key: line.verdict for line in lines}
-    with Record(record_folder) as record:
-        judged = (
-            (output, verdicts[key])
-            for output in record.outputs()
-            if (key := (output.benchmark, output.item, output.sample)) in verdicts
-        )
-        summary.write(target, details.build(suite, entry, judged, complete=complete))
 
 
 def _before(folder: Path) -> list[VerdictLine]:
@@ -170,17 +152,3 @@ def _results(
     for line in lines:
         tallies[line.benchmark].add(line.item, line.sample, line.verdict, tokens[line.key])
     return {slug: tally.result() for slug, tally in tallies.items()}, sum(t.missing for t in tallies.values())
-
-
-def _unverified(edition: Edition) -> list[str]:
-    slugs = [slug for slug, spec in edition.benchmarks.items() if not spec.data_verified]
-    return [f"data not yet checked against the official source: {', '.join(slugs)}"] if slugs else []
-
-
-def _engine(edition: Edition, entry: Entry, engine: Mapping[str, str]) -> list[str]:
-    if entry.artefact == "synthetic" or engine == {"name": edition.engine, "version": edition.engine_version}:
-        return []
-    return [
-        f"the edition's engine is {edition.engine} {edition.engine_version}, these outputs are by "
-        f"{engine['name'] or 'none'} {engine['version']}".rstrip()
-    ]

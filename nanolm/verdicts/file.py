@@ -119,13 +119,18 @@ def in_order(lines: Iterable[VerdictLine], order: Sequence[tuple[str, Sequence[s
 
 def write(path: Path, lines: Iterable[VerdictLine]) -> int:
     """Write a whole file at once: the old one stays until the new one is there. Gives its line count."""
+    return write_encoded(path, map(encode, lines))
+
+
+def write_encoded(path: Path, lines: Iterable[bytes]) -> int:
+    """As `write`, of lines that are encoded already. They may be read from the old file as they go."""
     path.parent.mkdir(parents=True, exist_ok=True)
     count = 0
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             for one in lines:
-                file.write(encode(one))
+                file.write(one)
                 file.write(b"\n")
                 count += 1
             file.flush()

@@ -21,7 +21,9 @@ from pathlib import Path
 import msgspec
 
 import nanolm
+from nanolm.answers import math_expression
 from nanolm.errors import NanoLMError
+from nanolm.verdicts import versions
 from nanolm.verdicts.worker import READY
 
 SECONDS = 10.0
@@ -95,7 +97,7 @@ class _Worker:
             code = self._end()
             raise NanoLMError(
                 f"the math judge did not start (`{sys.executable} -m nanolm.verdicts.worker` ended with "
-                f"status {code}); check that math-verify is installed: pip install math-verify==0.9.0"
+                f"status {code}); check the installation: pip install 'nanolm[math]'"
             )
         return process
 
@@ -158,7 +160,11 @@ class MathPool:
         self._closed = False
 
     def submit(self, gold: str, expression: str) -> "Future[Equality]":
-        """The library's word on two expressions; the future fails only when no worker can start."""
+        """The library's word on two expressions; the future fails only when no worker can start.
+
+        Raises `NanoLMError` when the library is not installed.
+        """
+        versions.require(math_expression.PACKAGES)
         future: Future[Equality] = Future()
         with self._lock:
             if self._closed:

@@ -1,10 +1,10 @@
 """The versions that decide a verdict: those an edition pins, and those that are installed (ruling 40)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import metadata
 
-from nanolm.errors import EditionError
+from nanolm.errors import EditionError, NanoLMError
 
 
 @lru_cache(maxsize=64)
@@ -33,6 +33,16 @@ def check(extractors: Mapping[str, str], edition: str = "the edition") -> None:
         raise EditionError(
             f"math verdicts of {edition} depend on pinned versions ([extractors] in its edition.toml); "
             f"{'; '.join(wrong)}. Run: pip install {pins}"
+        )
+
+
+def require(packages: Iterable[str]) -> None:
+    """Raises `NanoLMError` when one of them is not installed at all: nothing could be judged."""
+    absent = [package for package in packages if installed(package) == "none"]
+    if absent:
+        raise NanoLMError(
+            f"judging math answers needs {', '.join(absent)}, not installed here; "
+            "run: pip install 'nanolm[math]'"
         )
 
 

@@ -10,7 +10,7 @@ import pytest
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.chance import chance
 from nanolm.editions import Edition, exclusions, load
-from nanolm.editions.items import _module
+from nanolm.editions.items import module_of
 from nanolm.editions.read import sources_of
 from nanolm.sources import SourceFile
 
@@ -47,7 +47,7 @@ def files(slug: str, folder: Path) -> Iterator[SourceFile]:
 
 @cache
 def made(slug: str, folder: Path) -> BenchmarkItems:
-    found = _module(edition(), edition().benchmarks[slug]).items(slug, list(files(slug, folder)))
+    found = module_of(edition(), edition().benchmarks[slug]).items(slug, list(files(slug, folder)))
     return exclusions.apply(exclusions.read(edition().folder), slug, found)
 
 
@@ -133,7 +133,7 @@ def test_labels(shared_data: Path) -> None:
 def test_the_300_rows_of_when2call(shared_data: Path) -> None:
     local = shared_data / "when2call" / "when2call_test_llm_judge.jsonl"
     file = SourceFile(source="when2call", name="test/when2call_test_llm_judge.jsonl", local=local)
-    items = _module(edition(), edition().benchmarks["when2call"]).items("when2call", [file]).items
+    items = module_of(edition(), edition().benchmarks["when2call"]).items("when2call", [file]).items
     assert len(items) == 300
     assert {len(item.options) for item in items} == {4}
     assert "direct" not in {item.group for item in items}

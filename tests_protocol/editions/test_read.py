@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from nanolm import editions
+from nanolm.editions.difference import diff
 from nanolm.errors import EditionError, UsageError
 from nanolm.schema import Decoding
 
@@ -156,6 +157,12 @@ def test_what_it_prescribes_for_every_entry(small: Path) -> None:
     assert (taken.base_models, bare.prompting) == (True, "bare")
     assert decoded.decoding == Decoding(temperature=0.0, top_k=1)
     assert len({edition.digest for edition in (plain, taken, bare, decoded)}) == 4
+    assert [each.what for each in diff(plain, decoded).differences] == [
+        "decoding",
+        "base_models",
+        "prompting",
+    ]
+    assert diff(plain, decoded).needs == "version"
 
 
 def test_a_patch_edition_keeps_items_prompts_and_budget(small: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -87,10 +88,39 @@ def test_junit_properties(whole: tuple[Path, str]) -> None:
 def test_two_workers_give_the_same_bytes_and_ids(whole: tuple[Path, str], tmp_path: Path) -> None:
     status, out = run(tmp_path, "tests_benchmarks", "--entry=constant", "-n2")
     assert status == 0, out
-    for name in ("score.json",):
+    for name in ("score.json", "verdicts.jsonl"):
         ours, theirs = (folder / "mini" / "constant" / name for folder in (tmp_path, whole[0]))
         assert ours.read_bytes() == theirs.read_bytes()
     assert names(tmp_path, "constant") == names(whole[0], "constant")
+
+
+def test_verdicts_are_those_of_a_rescore(whole: tuple[Path, str], tmp_path: Path) -> None:
+    ran = (whole[0] / "mini" / "constant" / "verdicts.jsonl").read_bytes()
+    folder = tmp_path / "mini" / "constant"
+    shutil.copytree(whole[0] / "mini" / "constant", folder)
+    assert not list(folder.glob(".verdicts-*"))
+    (folder / "verdicts.jsonl").unlink()
+    said = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "nanolm",
+            "rescore",
+            "constant",
+            "--edition=mini",
+            f"--reports-dir={tmp_path}",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert said.returncode == 0, said.stderr
+    assert (folder / "verdicts.jsonl").read_bytes() == ran
+    # a part of the edition judged anew leaves the verdicts on the rest
+    status, out = run(tmp_path, MATH, "--entry=constant")
+    assert status == 0, out
+    assert (folder / "verdicts.jsonl").read_bytes() == ran
 
 
 def test_a_second_run_generates_nothing_and_other_conditions_are_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from nanolm.answers import math_expression
 from nanolm.errors import NanoLMError
 from nanolm.verdicts import pool as pools
 from nanolm.verdicts.pool import Equality, MathPool
@@ -85,7 +86,7 @@ def test_closing_ends_the_process_at_once_and_cancels(pool: MathPool) -> None:
 def test_a_worker_that_can_not_start_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     pool = MathPool(workers=1)
-    with pytest.raises(NanoLMError, match="pip install math-verify"):
+    with pytest.raises(NanoLMError, match="did not start.*nanolm.math."):
         pool.submit("5", "4+1").result()
     pool.close()
 
@@ -120,3 +121,11 @@ def test_no_worker_outlives_a_parent_that_is_killed() -> None:
     while _alive(worker) and time.monotonic() < end:
         time.sleep(0.05)
     assert not _alive(worker)
+
+
+def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(math_expression, "PACKAGES", ("math-verify", "no-such-package"))
+    pool = MathPool(1)
+    with pytest.raises(NanoLMError, match=r"no-such-package, not .* 'nanolm\[math\]'"):
+        pool.submit("1", "2")
+    pool.close()
