@@ -17,6 +17,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "fetch": ("fetch", "Get and verify an edition's sources, and build its item cache."),
     "edition": ("edition", "List, show, lock and compare editions."),
     "entry": ("entry", "List, show, audit and add entries (models)."),
+    "card": ("card", "Check what a model card states against the model."),
     "evaluators": ("evaluators", "Install, prepare and check the official code evaluators."),
     "judge": ("judge", "Judge replies read from standard input, one JSON object a line."),
     "check": ("check", "The sanity gate: oracle 100, constant 0, random near its expectation."),

@@ -20,12 +20,13 @@ class Inspection(msgspec.Struct, frozen=True):
 
 def inspect(target: str, edition: Edition, *, compare_bytes: bool = False) -> Inspection:
     """Audit a model folder, a hub repository, or an entry's model. Raises `EntryError`."""
-    source = _source(target, edition)
+    source = source_of(target, edition)
     count = parameters.audit(source, compare_bytes=compare_bytes or None)
     return Inspection(count, eligibility.check(source, count, edition.parameter_limit, edition.base_models))
 
 
-def _source(target: str, edition: Edition) -> Artefacts:
+def source_of(target: str, edition: Edition) -> Artefacts:
+    """The artefacts of a model folder, a hub repository or an entry's model. Raises `EntryError`."""
     path = Path(target or "nothing").expanduser()
     reference.check_path(target)
     if path.is_dir():

@@ -86,7 +86,7 @@ def test_closing_ends_the_process_at_once_and_cancels(pool: MathPool) -> None:
 def test_a_worker_that_can_not_start_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     pool = MathPool(workers=1)
-    with pytest.raises(NanoLMError, match="did not start.*nanolm.math."):
+    with pytest.raises(NanoLMError, match=r"did not start.*nanolm\[math\]"):
         pool.submit("5", "4+1").result()
     pool.close()
 

@@ -1,0 +1,69 @@
+"""`nanolm card`: a model card against its model."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nanolm.cli.entry import _EDITION, _JSON, _json, _load
+
+if TYPE_CHECKING:
+    from nanolm.entries.card_check import Finding
+
+
+@click.group()
+def command() -> None:
+    """Check what a model card states."""
+
+
+@command.command()
+@click.argument("reference")
+@click.option(
+    "--scores",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="A score.json of ours of this model, to hold the card's benchmark numbers against; may be repeated.",
+)
+@_EDITION
+@_JSON
+def check(reference: str, scores: tuple[Path, ...], edition: str, as_json: bool) -> None:
+    """What the card of a model states against its artefact: holds, differs, missing.
+
+    REFERENCE is a model folder or hub/repo@revision, or an entry's name. Checked are the architecture, the
+    unique parameters (tied embeddings once, buffers left out), the checkpoint's SHA-256, every benchmark
+    number with its convention, training data and limitations.
+
+    Exit status: 0 when nothing differs, 1 otherwise.
+    """
+    from nanolm.entries import card_check
+    from nanolm.entries.inspect import source_of
+    from nanolm.entries.parameters import audit
+    from nanolm.reports import score_file
+
+    measured = {slug: line.raw for path in scores for slug, line in score_file.read(path).benchmarks.items()}
+    source = source_of(reference, _load(edition))
+    findings = card_check.check(source, audit(source), measured)
+    _json(findings) if as_json else _show(source.where, findings)
+    if any(finding.outcome == "differs" for finding in findings):
+        raise SystemExit(1)
+
+
+def _show(where: str, findings: "list[Finding]") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    colours = {"holds": "green", "differs": "red", "missing": "yellow", "not checked": "dim"}
+    table = Table(title=Text(f"Model card of {where}"), title_justify="left", box=None, header_style="bold")
+    for column in ("what", "outcome", "the card", "here", "line"):
+        table.add_column(column, overflow="fold", justify="right" if column == "line" else "left")
+    for one in findings:
+        here = "; ".join(part for part in (one.found, one.why) if part)
+        line = "" if one.line is None else str(one.line)
+        table.add_row(
+            Text(one.what), Text(one.outcome, style=colours[one.outcome]), Text(one.stated), Text(here), line
+        )
+    console = Console()
+    console.print(table)
+    counts = {outcome: sum(one.outcome == outcome for one in findings) for outcome in colours}
+    console.print(", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count))
