@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "perplexity": ("perplexity", "Perplexity and bits per byte of a model on a whole text."),
     "rescore": ("rescore", "Judge and score recorded outputs again; never generates."),
     "compare": ("compare", "Paired comparison of two or more entries on the same items."),
+    "groups": ("groups", "Raw accuracy by group: the sets of BLiMP, the subjects of MMLU-CF."),
     "board": ("board", "Build the board and item viewer from reports."),
     "review": ("review", "Draw a seeded sample of failures for reading by hand."),
     "export": ("export", "Write outputs and verdicts as Parquet, with a data card."),
