@@ -9,9 +9,12 @@ from typing import Any, Literal
 import msgspec
 
 AnswerType = Literal[
-    "letter", "label", "number", "math_expression", "code", "tool_calls", "featherweight_letter"
+    "letter", "label", "number", "math_expression", "code", "tool_calls", "featherweight_letter", "likeliest"
 ]
 """Protocol §3, column "Answer type", and the ways of other suites to read an answer."""
+
+Normalisation = Literal["none", "characters", "bytes"]
+"""What an option's log-likelihood is divided by before options are compared: 1, or the option's length."""
 
 Reason = Literal["wrong", "unparseable", "truncated", "unsupported", "error"]
 """Why a verdict is not "correct" (§6.3 and `wrong`); a closed set."""
@@ -47,7 +50,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     labels: tuple[str, ...] = ()
     """label: all labels in alphabetical order; one shared tuple for all items of a benchmark."""
     documentation: str = ""
-    """tool_calls, and letter about tools: the functions as they stand in the prompt."""
+    """tool_calls, and letter about tools: the functions as they stand in the prompt. likeliest: the passage
+    that a question is about."""
     functions: dict[str, FunctionSignature] = {}
     """tool_calls: the documented functions by name."""
     function: str | None = None
@@ -60,6 +64,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """code: the evaluator's task id, e.g. `Mbpp/2` or `EvoEval/12`."""
     reference: str = ""
     """code: the source's own solution, for the oracle entry only; never in a prompt."""
+    normalisation: Normalisation = "none"
+    """likeliest: set from the edition's benchmark table, not by the benchmark's module."""
     group: str = ""
     """Subject, variant or subset, where the source has one."""
     source: str = ""
@@ -67,7 +73,10 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """The one user message of an item (§4)."""
+    """The one user message of an item (§4).
+
+    likeliest: its contexts and continuations as people read them (`nanolm.editions.prompt.alternatives`).
+    """
 
     benchmark: str
     item: str
@@ -93,8 +102,17 @@ class Decoding(msgspec.Struct, frozen=True, kw_only=True):
         return self.temperature == 0.0
 
 
+class Alternative(msgspec.Struct, frozen=True):
+    """A token sequence whose end is to be scored."""
+
+    ids: tuple[int, ...]
+    """Context and continuation, at least one token of each."""
+    start: int
+    """Where the continuation begins: the log-likelihood of `ids[start:]` given `ids[:start]`."""
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One generation that an engine is asked for."""
+    """One generation that an engine is asked for, or the log-likelihoods of given alternatives."""
 
     benchmark: str
     item: str
@@ -111,6 +129,20 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     decoding: Decoding
     stop_ids: tuple[int, ...]
     """End of sequence and the template's end of turn, nothing else (§5)."""
+    alternatives: tuple[Alternative, ...] = ()
+    """Not empty: nothing is generated (`max_tokens` is 0, `prompt_ids` empty); the output's text is the JSON
+    of a `Scored`."""
+
+
+class Scored(msgspec.Struct, frozen=True, kw_only=True):
+    """What an engine answers to alternatives, as compact JSON in `Output.text`; lists in their order."""
+
+    loglikelihoods: tuple[float, ...]
+    """Nats, natural logarithm."""
+    tokens: tuple[int, ...]
+    """Tokens of each continuation."""
+    greedy: tuple[bool, ...] = ()
+    """Whether each token was the likeliest one there; empty where the engine does not say."""
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +157,7 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     prompt_digest: str
     rendered_digest: str
     """SHA-256 of the prompt token ids as text joined by spaces, the first 16 hex digits; empty for
-    engines that use none."""
+    engines that use none. Of alternatives: all of them, joined by line breaks, `|` before a continuation."""
     decoding: Decoding
     max_tokens: int
     text: str
@@ -189,6 +221,9 @@ class BenchmarkScore(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     low: float | None = None
     high: float | None = None
+    raw_low: float | None = None
+    raw_high: float | None = None
+    """Bounds of the 95% bootstrap interval of `raw`, from the same resamples as those of `skill`."""
     mean_output_tokens: float = 0.0
     truncated_share: float = 0.0
     reasons: dict[str, int] = {}

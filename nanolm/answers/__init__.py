@@ -19,7 +19,10 @@ from nanolm.answers.reasoning import Reply
 from nanolm.errors import ItemError, unknown
 from nanolm.schema import Answer, Item, Verdict
 
-TYPES = ("letter", "label", "number", "math_expression", "code", "tool_calls", "featherweight_letter")
+TYPES = (
+    *("letter", "label", "number", "math_expression", "code", "tool_calls"),
+    *("featherweight_letter", "likeliest"),
+)
 """Module names, as in `schema.AnswerType`."""
 
 

@@ -28,11 +28,7 @@ def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
 
 def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
     item_id = clean_id(row.text("id"))
-    if row.file.form == "choices-list":
-        options = row.texts("choices")
-        gold = row.index("gold", len(options))
-    else:
-        options, gold = _labelled(row)
+    options, gold = options_of(row)
     return letter_item(
         benchmark=benchmark,
         item=item_id,
@@ -41,6 +37,14 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
         gold=gold,
         source=row.where,
     )
+
+
+def options_of(row: Row) -> tuple[list[str], int]:
+    """The options in source order and the index of the gold one."""
+    if row.file.form == "choices-list":
+        options = row.texts("choices")
+        return options, row.index("gold", len(options))
+    return _labelled(row)
 
 
 def _labelled(row: Row) -> tuple[list[str], int]:

@@ -6,9 +6,11 @@ from typing import Literal
 
 import msgspec
 
-from nanolm.schema import AnswerType, Decoding
+from nanolm.schema import AnswerType, Decoding, Normalisation
 
 INDEX_TITLE = "Nano LM Index"
+Headline = Literal["skill", "raw"]
+"""What a run's table leads with: skill and the index, or raw accuracies with intervals and no mean."""
 Prompting = Literal["chat", "bare"]
 """How a prompt reaches a model: as a user turn in the model's own chat template, or as bare text."""
 
@@ -49,10 +51,33 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """label: the one instruction line before the text (§4)."""
     instruction_addition: str = ""
     """A sentence added to the answer type's instruction (§4: CLINC150's `oos`)."""
+    continuation: str = ""
+    """likeliest: the text that is scored, with the places of a layout; `layout` is its context, which may be
+    empty. Both take their text as it stands, line breaks included."""
+    normalisation: Normalisation = "none"
+    """likeliest: what a log-likelihood is divided by before options are compared."""
+    clip: int | None = None
+    """likeliest: the context keeps its last so many tokens."""
     redistribute: bool = True
     """False: its items are never put into a page or file meant for publishing (§3, HellaSwag-Pro)."""
     data_verified: bool = True
     """False: the data could not be checked against the official source yet; not publishable."""
+
+
+class Corpus(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A `[corpus.<slug>]` table of `edition.toml`: a text whose perplexity is measured."""
+
+    slug: str
+    title: str
+    source: str
+    """Name in `sources.lock.toml`."""
+    field: str
+    """The column that holds the text. In the mirror form `lines` a row is a line of the file."""
+    join: str
+    """What stands between rows; a row that is blank counts as empty. The whole is stripped."""
+    bytes: int
+    """How many UTF-8 bytes that must give."""
+    licence: str
 
 
 class Edition(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,8 +118,11 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     """True: models without a chat template are eligible; their prompt is the bare text (mode `base`)."""
     prompting: Prompting = "chat"
     """`bare`: no entry gets a template, chat models neither (mode `base` for all)."""
+    corpora: Mapping[str, Corpus] = {}
+    """By slug; for `nanolm perplexity`."""
     index_title: str = INDEX_TITLE
     """What its index is called."""
+    headline: Headline = "skill"
     details: bool = False
     """True: a run also writes `details.json`, and `summary.csv` and `summary.json` over all entries."""
     custom_of: str | None = None

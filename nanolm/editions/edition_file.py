@@ -4,14 +4,14 @@ from typing import Any
 
 import msgspec
 
-from nanolm.editions.edition import INDEX_TITLE, Prompting
+from nanolm.editions.edition import INDEX_TITLE, Headline, Prompting
 from nanolm.schema import AnswerType
 
 PATCH_KEYS = {"name", "title", "version", "summary", "inherits", "extractors"}
 """§10: a patch edition fixes extraction or scoring; its items, prompts and budget are its parent's."""
 DEFAULTS = {"base_models": False, "prompting": "chat"}
 """Left out of the digest, so that a key that says what holds anyway changes nothing."""
-FOR_READERS = ("title", "summary", "principles", "index_title", "details")
+FOR_READERS = ("title", "summary", "principles", "index_title", "headline", "details")
 """Keys that change how a number is shown and not the number: no part of the digest."""
 
 
@@ -48,10 +48,12 @@ class EditionFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     categories: dict[str, str]
     instructions: dict[AnswerType, str]
     benchmark: dict[str, dict[str, Any]]
+    corpus: dict[str, dict[str, Any]] = {}
     decoding: DecodingTable | None = None
     base_models: bool = False
     prompting: Prompting = "chat"
     index_title: str = INDEX_TITLE
+    headline: Headline = "skill"
     details: bool = False
     principles: tuple[str, ...] = ()
 

@@ -59,7 +59,10 @@ def fetch_edition(
             raise unknown(f"benchmark of {edition.name}", slug, edition.benchmarks)
     chosen = list(benchmarks) or list(edition.benchmarks)
     lock = sources_of(edition)
-    sources = list(dict.fromkeys(name for slug in chosen for name in edition.benchmarks[slug].sources))
+    names = [name for slug in chosen for name in edition.benchmarks[slug].sources]
+    if not benchmarks:
+        names += [corpus.source for corpus in edition.corpora.values()]
+    sources = list(dict.fromkeys(names))
     if from_folder is not None:
         report = fetch_from(lock, from_folder, sources)
     elif progress:

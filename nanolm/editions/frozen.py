@@ -72,6 +72,8 @@ def item_digests(items: Sequence[Item], prompts: Sequence[Prompt]) -> list[str]:
             *(labels.get(id(item.labels), ""), item.documentation, functions, item.function, item.preamble),
             *(item.dataset, item.task, item.group, prompt.text),
         ]
+        if item.normalisation != "none":
+            parts.append(item.normalisation)
         digests.append(_sha256(parts))
     return digests
 

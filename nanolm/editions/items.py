@@ -99,7 +99,7 @@ def _cache_path(edition: Edition, slug: str) -> tuple[Path, tuple[FileState, ...
     frozen = read_frozen(folder)
     decides = {
         "spec": spec,
-        "instruction": edition.instructions[spec.answer_type],
+        "instruction": edition.instructions.get(spec.answer_type, ""),
         "exclusions": excluded.read_text("utf-8") if excluded.exists() else "",
         "files": [(file.source, file.path, file.form, file.sha256) for file in files],
         "frozen": frozen.benchmarks.get(slug) if frozen else None,
@@ -154,6 +154,9 @@ def _build(
     module = module_of(edition, spec)
     built = module.items(spec.slug, [source_file(file) for file in files])
     assert isinstance(built, BenchmarkItems)
+    if spec.normalisation != "none":
+        normalised = (msgspec.structs.replace(one, normalisation=spec.normalisation) for one in built.items)
+        built = msgspec.structs.replace(built, items=tuple(normalised))
     built = exclusions.apply(exclusions.read(suite_folder(edition)), spec.slug, built)
     _check(edition, spec, built, whole)
     return built, tuple(prompt.make(edition, item) for item in built.items)

@@ -12,8 +12,15 @@ A benchmark's layout is text with places for its parts, in blocks between blank 
     {instruction}     what the answer type asks for
 
 A block that is nothing but a place whose part is empty is left out.
+
+Of the answer type `likeliest` the layout is the context and the table's `continuation` is what is scored,
+both taken literally, once for each option:
+
+    {option} {letter} the option's text, and its letter
+    {before} {after}  what stands before the blank, `_`, of the question, and after it without outer blanks
 """
 
+import json
 import re
 from hashlib import sha256
 
@@ -45,6 +52,9 @@ def make(edition: Edition, item: Item) -> Prompt:
     spec = edition.benchmarks.get(item.benchmark)
     if spec is None:
         raise unknown("benchmark", item.benchmark, edition.benchmarks)
+    if item.answer_type == "likeliest":
+        text = _readable(alternatives(edition, item))
+        return Prompt(benchmark=item.benchmark, item=item.id, text=text, digest=digest(text))
     parts = _parts(edition, spec, item)
     blocks = []
     # One pass over the layout, never over what was put in: braces in an item's own text are text.
@@ -55,6 +65,39 @@ def make(edition: Edition, item: Item) -> Prompt:
             blocks.append(text)
     text = "\n\n".join(blocks)
     return Prompt(benchmark=item.benchmark, item=item.id, text=text, digest=digest(text))
+
+
+def alternatives(edition: Edition, item: Item) -> tuple[tuple[str, str], ...]:
+    """Context and continuation of each option of a `likeliest` item; a context may be empty.
+
+    Errors as in `make`.
+    """
+    spec = edition.benchmarks[item.benchmark]
+    before, _, after = item.question.partition("_")
+    lines = "\n".join(f"{LETTERS[slot]}. {text}" for slot, text in enumerate(item.options))
+    parts = {"question": item.question, "options": lines, "before": before, "after": after.strip()}
+    parts["documentation"] = item.documentation
+    found = []
+    for slot, option in enumerate(item.options):
+        now = {**parts, "option": option, "letter": LETTERS[slot]}
+        context, continuation = (
+            _PLACE.sub(lambda match: _part(edition, spec, now, match[1]), text)  # noqa: B023
+            for text in (spec.layout, spec.continuation)
+        )
+        found.append((context, continuation))
+    return tuple(found)
+
+
+def _readable(pairs: tuple[tuple[str, str], ...]) -> str:
+    """All contexts and continuations, for readers and for the digest: no two sets of pairs give one text."""
+    contexts = {context for context, _ in pairs}
+    lines = [context for context in contexts if context] if len(contexts) == 1 else []
+    for slot, (context, continuation) in enumerate(pairs):
+        shown = json.dumps(continuation, ensure_ascii=False)
+        if len(contexts) > 1:
+            shown = f"{json.dumps(context, ensure_ascii=False)} ⇒ {shown}"
+        lines.append(f"⇒ {LETTERS[slot]}: {shown}")
+    return "\n".join(lines)
 
 
 def digest(text: str) -> str:

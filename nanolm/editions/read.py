@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from nanolm.editions.edition import BenchmarkSpec, Category, Edition
+from nanolm.editions.edition import BenchmarkSpec, Category, Corpus, Edition
 from nanolm.editions.edition_file import (
     DEFAULTS,
     FOR_READERS,
@@ -118,7 +118,9 @@ def _whole(table: dict[str, Any], path: Path) -> Edition:
         decoding=_decoding(read.decoding, path),
         base_models=read.base_models,
         prompting=read.prompting,
+        corpora={slug: _corpus(slug, row, lock, path) for slug, row in read.corpus.items()},
         index_title=read.index_title,
+        headline=read.headline,
         details=read.details,
         principles=read.principles,
     )
@@ -140,15 +142,30 @@ def _spec(slug: str, row: dict[str, Any], read: EditionFile, lock: SourcesLock, 
             raise EditionError(
                 f"{path}: [{where}] {unknown(f'source of {lock.path.name}', name, lock.sources)}"
             )
-    if spec.answer_type not in read.instructions:
+    if spec.answer_type == "likeliest":
+        _require(bool(spec.continuation), path, f"[{where}] continuation is empty; expected what is scored")
+    elif spec.answer_type not in read.instructions:
         raise EditionError(
             f"{path}: [{where}] answer_type = {spec.answer_type!r} has no text in [instructions]"
         )
+    clip = spec.clip
+    _require(clip is None or clip > 0, path, f"[{where}] clip = {clip}; expected at least 1 token")
     chance = spec.published_chance
     _require(
         chance is None or 0 <= chance < 1, path, f"[{where}] published_chance = {chance}; expected 0 to 1"
     )
     return spec
+
+
+def _corpus(slug: str, row: dict[str, Any], lock: SourcesLock, path: Path) -> Corpus:
+    where = f"corpus.{slug}"
+    _require("slug" not in row, path, f"[{where}] unknown key 'slug'; the slug is the table's name")
+    found = tables.convert({"slug": slug, **row}, Corpus, path, where)
+    if found.source not in lock.sources:
+        raise EditionError(
+            f"{path}: [{where}] {unknown(f'source of {lock.path.name}', found.source, lock.sources)}"
+        )
+    return found
 
 
 def _decoding(read: DecodingTable | None, path: Path) -> Decoding | None:

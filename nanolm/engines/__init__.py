@@ -9,8 +9,8 @@ from nanolm.entries.entry import Entry
 from nanolm.errors import EngineError, unknown
 from nanolm.schema import Item
 
-NAMES = ("auto", "vllm", "llamacpp", "replay")
-"""What `--engine` takes. `auto`: what the entry's artefact calls for."""
+NAMES = ("auto", "vllm", "transformers", "llamacpp", "replay")
+"""What `--engine` takes. `auto`: the edition's, or what the entry's artefact calls for."""
 
 
 def open_engine(
@@ -41,9 +41,9 @@ def open_engine(
 
         return SyntheticEngine(entry.name, items_of)  # type: ignore[arg-type]
     if name == "auto":
-        name = "llamacpp" if entry.artefact == "gguf" else "vllm"
+        name = "llamacpp" if entry.artefact == "gguf" else _of(edition)
     if (name == "llamacpp") != (entry.artefact == "gguf"):
-        fits = "llamacpp" if entry.artefact == "gguf" else "vllm"
+        fits = "llamacpp" if entry.artefact == "gguf" else _of(edition)
         raise EngineError(
             f"{entry.name} is a {entry.artefact} artefact, which --engine={name} can't run;"
             f" use --engine={fits}"
@@ -54,17 +54,28 @@ def open_engine(
         from nanolm.engines.llamacpp import LlamaCppEngine
 
         return LlamaCppEngine(weights.local(entry), log=folder / "engine.log")
+    here = entry.path or entry.weights  # else the engine fetches the pinned revision from the hub
+    model = str(weights.local(entry)) if here else entry.repo
+    revision = None if here else entry.revision or None
+    if name == "transformers":
+        from nanolm.engines.transformers import TransformersEngine
+
+        return TransformersEngine(model, revision=revision, dtype=edition.dtype, context=entry.context)
     from nanolm.engines.vllm import VLLMEngine
 
-    here = entry.path or entry.weights  # else vLLM fetches the pinned revision from the hub
     return VLLMEngine(
-        str(weights.local(entry)) if here else entry.repo,
-        revision=None if here else entry.revision or None,
+        model,
+        revision=revision,
         max_model_len=entry.context,
         dtype=edition.dtype,
         replicas=replicas,
         log=folder / "engine.log",
     )
+
+
+def _of(edition: Edition) -> str:
+    """The engine for a model folder or repository: the edition's own, where it is one of these."""
+    return "transformers" if edition.engine == "transformers" else "vllm"
 
 
 __all__ = ["NAMES", "Engine", "Generation", "open_engine"]

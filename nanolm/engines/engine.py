@@ -33,7 +33,8 @@ class Engine(Protocol):
 
         All requests are handed over as early as the engine can use them, so that it batches.
         A single request's failure is a `Generation` with `finish_reason="error"`; `EngineError` is
-        raised only when the engine is gone for good.
+        raised only when the engine is gone for good. Of a request with alternatives the text is the JSON
+        of a `schema.Scored`; an engine that gives no log-likelihoods answers with an error.
         """
         ...
 

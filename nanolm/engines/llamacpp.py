@@ -77,6 +77,8 @@ class LlamaCppEngine:
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Generation]:
         """As in `nanolm.engines.engine.Engine`; `EngineError` when llama.cpp can't start or dies."""
+        if any(one.alternatives for one in requests):
+            raise EngineError("llama.cpp gives no log-likelihoods of a prompt here; choose another --engine")
         if not requests:
             return
         slots = min(self.slots, len(requests))

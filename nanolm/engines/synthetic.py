@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+import msgspec
+
 from nanolm import __version__
 from nanolm.engines.engine import Generation
 from nanolm.errors import EngineError
-from nanolm.schema import Item, Request
+from nanolm.schema import Item, Request, Scored
 
 Kind = Literal["oracle", "constant", "random"]
 _OPEN_ENDED = ("number", "math_expression", "code", "tool_calls")
@@ -63,7 +65,7 @@ class SyntheticEngine:
         if self.kind == "oracle":
             return oracle(item)
         if self.kind == "constant":
-            return self._constant
+            return prefer(item, self._constant) if item.answer_type == "likeliest" else self._constant
         return guess(item, request.seed) or self._constant
 
 
@@ -73,6 +75,8 @@ def oracle(item: Item) -> str:
     Raises `LookupError` for a code item without reference solution.
     """
     match item.answer_type:
+        case "likeliest":
+            return prefer(item, item.gold)
         case "number" | "math_expression":
             return f"\\boxed{{{item.gold}}}"
         case "tool_calls":
@@ -86,8 +90,18 @@ def oracle(item: Item) -> str:
             return f"Answer: {item.gold}"
 
 
+def prefer(item: Item, letter: str) -> str:
+    """Log-likelihoods that put one option first; of a letter that is no option of this item, none at all."""
+    place = ord(letter) - ord("A")
+    if place >= len(item.options):
+        return "[]"
+    values = tuple(0.0 if slot == place else -1.0 for slot in range(len(item.options)))
+    scored = Scored(loglikelihoods=values, tokens=(1,) * len(values))
+    return msgspec.json.encode(scored).decode()
+
+
 def constant(items: Sequence[Item]) -> str:
-    """One reply for all items of a benchmark: the best constant answer (§8).
+    """One reply for all items of a benchmark: the best constant answer (§8); likeliest: its letter.
 
     For an open-ended type the chance level is 0 by the protocol, so its constant must not be right by
     luck: a number that is no item's gold, an empty program, an empty list of calls.
@@ -96,7 +110,8 @@ def constant(items: Sequence[Item]) -> str:
     if kind not in _OPEN_ENDED:
         counts = Counter(str(item.gold) for item in items)
         # the commonest, and among equals the first in alphabetical order: the same on every machine
-        return f"Answer: {min(counts, key=lambda answer: (-counts[answer], answer))}"
+        best = min(counts, key=lambda answer: (-counts[answer], answer))
+        return best if kind == "likeliest" else f"Answer: {best}"
     if kind == "code":
         return "```python\n```"
     if kind == "tool_calls":
@@ -109,6 +124,8 @@ def constant(items: Sequence[Item]) -> str:
 def guess(item: Item, seed: int) -> str | None:
     """A uniform choice among the item's own options; None for an open-ended item."""
     draw = random.Random(seed)
+    if item.answer_type == "likeliest":
+        return prefer(item, chr(ord("A") + draw.randrange(len(item.options))))
     if item.options:
         return f"Answer: {chr(ord('A') + draw.randrange(len(item.options)))}"
     if item.labels:

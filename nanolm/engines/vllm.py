@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import msgspec
 
 from nanolm.engines import frames
 from nanolm.engines.engine import Generation
+from nanolm.engines.gather import Gathered, fitting
 from nanolm.errors import EngineError
 from nanolm.schema import Request
 
@@ -84,6 +85,8 @@ class Replica:
         self.settings = settings
         self.log = log
         self.in_flight: dict[int, tuple[Request, float, float]] = {}
+        self.parts: dict[int, tuple[Gathered, int]] = {}
+        """Of those in flight that are an alternative of a request: which, and what is gathered of it."""
         self.heard = time.monotonic()
         self.ready: frames.Ready | None = None
         self.fatal = ""
@@ -251,6 +254,13 @@ class VLLMEngine:
                         started=started,
                         seconds=time.monotonic() - clock,
                     )
+                elif isinstance(message, frames.Scored) and message.number in replica.parts:
+                    self._failures.clear()
+                    _, _, clock = replica.in_flight.pop(message.number)
+                    gathered, place = replica.parts.pop(message.number)
+                    done = gathered.add(place, message.value, message.error, time.monotonic() - clock)
+                    if done is not None:
+                        yield done
                 elif message is None:
                     yield from self._recover(replica, pending, attempts)
         finally:
@@ -258,6 +268,7 @@ class VLLMEngine:
                 if replica.in_flight:
                     replica.send(frames.Abort(tuple(replica.in_flight)))
                     replica.in_flight.clear()
+                    replica.parts.clear()
 
     def _fill(self, replica: Replica, pending: deque[Request], attempts: Counter[Key]) -> None:
         """Hand over as much as vLLM can look ahead to: its batch and three more behind it.
@@ -275,6 +286,9 @@ class VLLMEngine:
             if len(replica.in_flight) >= windows[tried]:
                 return
             request = pending.popleft()
+            if request.alternatives:
+                self._send_alternatives(replica, request)
+                continue
             self._number += 1
             replica.in_flight[self._number] = (request, time.time(), time.monotonic())
             replica.send(
@@ -287,6 +301,17 @@ class VLLMEngine:
                     stop_ids=request.stop_ids,
                 )
             )
+
+    def _send_alternatives(self, replica: Replica, request: Request) -> None:
+        """vLLM's prompt leaves room for a new token, so an alternative of full length loses one or two more
+        of its first tokens than docs/log-likelihood.md says."""
+        gathered = Gathered(request, time.time())
+        for place, one in enumerate(request.alternatives):
+            ids, start = fitting(one, self._settings.max_model_len - 1)
+            self._number += 1
+            replica.in_flight[self._number] = (request, gathered.started, time.monotonic())
+            replica.parts[self._number] = (gathered, place)
+            replica.send(frames.Score(number=self._number, ids=tuple(ids), start=start))
 
     def _next(self) -> tuple[Replica, frames.FromWorker | None]:
         """The next message of a living replica; a silent one is killed and reported as gone."""
@@ -336,7 +361,7 @@ class VLLMEngine:
             half = int((replica.ready.settings["max_num_seqs"] if replica.ready else None) or 256) // 2
             self._settings = msgspec.structs.replace(self._settings, max_num_seqs=max(1, half))
         again = []
-        for request, started, _ in replica.in_flight.values():
+        for request, started in _distinct(replica.in_flight.values()):
             key = _key(request)
             attempts[key] += 1
             if attempts[key] < ATTEMPTS:
@@ -348,6 +373,7 @@ class VLLMEngine:
                 )
         pending.extendleft(reversed(again))
         replica.in_flight.clear()
+        replica.parts.clear()
         place = next(place for place, known in self._replicas.items() if known is replica)
         self._start(place)
 
@@ -385,3 +411,9 @@ class VLLMEngine:
         for replica in self._replicas.values():
             replica.kill()
         self._replicas.clear()
+
+
+def _distinct(in_flight: Iterable[tuple[Request, float, float]]) -> list[tuple[Request, float]]:
+    """Each request once, however many alternatives of it are under way."""
+    found = {(one.benchmark, one.item, one.sample): (one, started) for one, started, _ in in_flight}
+    return list(found.values())

@@ -162,6 +162,8 @@ class Loop:
             if isinstance(message, frames.Ask):
                 ids, parameters = message.prompt_ids, sampling(message)
             else:
+                if message.start < 1:
+                    raise ValueError("the continuation leaves no room for a token of context")
                 ids, parameters = message.ids, scoring()
                 self.starts[message.number] = message.start
             self.engine.add_request(str(message.number), {"prompt_token_ids": list(ids)}, parameters)

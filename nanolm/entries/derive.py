@@ -274,7 +274,7 @@ def _stops(
         tokenizer.convert_ids_to_tokens if len(tokenizer) else lambda token: None,
         modes_of.end_of_turn(template) if template else "",
     )
-    if not ends.ids:
+    if not ends.ids and template is not None:
         raise EntryError(
             f"{source.where} names no end of sequence: expected eos_token_id in generation_config.json or "
             "config.json, or eos_token in tokenizer_config.json; nothing would stop the model"

@@ -176,7 +176,8 @@ class Finish:
         }
         if not results:
             return None
-        scores = score_entry(self.suite.edition, results, intervals=complete)
+        shown = complete or self.suite.edition.headline == "raw"
+        scores = score_entry(self.suite.edition, results, intervals=shown)
         return entry_score(
             self.suite.edition,
             self.entry,

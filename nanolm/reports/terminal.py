@@ -15,6 +15,7 @@ from nanolm.reports.details import Details
 from nanolm.run import Suite
 from nanolm.schema import BenchmarkScore, EntryScore
 
+RAW_LINE = "[bold]Raw accuracies.[/bold] Each stands for its own convention; no mean is taken over them."
 FEW = 20
 """So many items at most, and each wrong one is shown with its text."""
 
@@ -47,8 +48,12 @@ def show(
         legacy_windows=False,
     )
     if score is not None:
-        console.print(table(suite, score))
-        console.print(index_line(score, suite.edition.index_title))
+        if suite.edition.headline == "raw":
+            console.print(raw_table(suite, score))
+            console.print(RAW_LINE + ("" if score.complete else " [yellow]partial[/yellow]"))
+        else:
+            console.print(table(suite, score))
+            console.print(index_line(score, suite.edition.index_title))
     if details is not None:
         console.print()
         summary.show(console, details)
@@ -109,8 +114,36 @@ def table(suite: Suite, score: EntryScore) -> Table:
     return found
 
 
+def raw_table(suite: Suite, score: EntryScore) -> Table:
+    """Per category and benchmark: items, raw accuracy with its interval, chance, reasons."""
+    found = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    found.add_column("benchmark", no_wrap=True)
+    for name in ("items", "raw", "95% interval", "chance"):
+        found.add_column(name, justify="right", no_wrap=True)
+    found.add_column("not right")
+    for category in suite.edition.categories:
+        inside = [slug for slug in score.benchmarks if suite.edition.benchmarks[slug].category == category.slug]
+        if inside:
+            found.add_row(f"[bold]{_plain(category.title)}[/bold]", "", "", "", "", "")
+        for slug in inside:
+            one = score.benchmarks[slug]
+            known = one.raw_low is not None and one.raw_high is not None
+            found.add_row(
+                f"  {_plain(suite.edition.benchmarks[slug].title)}",
+                f"{one.items:,}",
+                f"{one.raw:.4f}",
+                f"{one.raw_low:.4f} to {one.raw_high:.4f}" if known else "–",
+                f"{one.chance:.4f}",
+                _reasons(one),
+            )
+    return found
+
+
+def _reasons(one: BenchmarkScore) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in one.reasons.items())
+
+
 def _row(title: str, one: BenchmarkScore) -> list[str]:
-    reasons = ", ".join(f"{reason} {count:,}" for reason, count in one.reasons.items())
     return [
         f"  {_plain(title)}",
         f"{one.items:,}",
@@ -119,5 +152,5 @@ def _row(title: str, one: BenchmarkScore) -> list[str]:
         f"{one.skill:.4f}",
         f"{one.mean_output_tokens:,.0f}",
         f"{one.truncated_share:.0%}",
-        reasons,
+        _reasons(one),
     ]

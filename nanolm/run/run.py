@@ -1,6 +1,7 @@
 """What the record lacks: requests to the engine, outputs into the record as each finishes."""
 
 import hashlib
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,9 +9,10 @@ from typing import Literal
 
 from nanolm.engines import Engine, Generation
 from nanolm.entries import Entry, Renderer, budget, renderer, seed
+from nanolm.entries.pairs import pair_encoder
 from nanolm.errors import NanoLMError, RecordError
 from nanolm.records import Key, Record
-from nanolm.run import state
+from nanolm.run import likelihood, state
 from nanolm.run.suite import Selection, Suite
 from nanolm.schema import Output, Request
 
@@ -101,10 +103,16 @@ class Run:
             decoding=self.entry.decoding.values,
         )
         _, recorded, prompt_tokens = self.record.index.made_under(key)
-        now = budget(self.entry, self.suite.edition.budget, prompt_tokens)
+        now = self._budget(slug, prompt_tokens)
         if recorded != now:
             differs.append(f"max_tokens {recorded} in the record, {now} now")
         return differs
+
+    def _budget(self, slug: str, prompt_tokens: int) -> int:
+        """New tokens at most (§5); none where options are scored."""
+        if likelihood.asks_likelihoods(self.suite, slug):
+            return 0
+        return budget(self.entry, self.suite.edition.budget, prompt_tokens)
 
     def start(self) -> None:
         """Generate what is missing, in a thread of its own; at once for an engine that takes no time."""
@@ -159,7 +167,7 @@ class Run:
         try:
             engine = self.engine = self._open_engine()
             requests = list(self._requests(engine))
-            for generation in engine.generate(requests):
+            for generation in likelihood.once(engine, requests):
                 if self._stopping:
                     break
                 self._keep(engine, generation)
@@ -176,10 +184,29 @@ class Run:
 
     def _requests(self, engine: Engine) -> Iterator[Request]:
         """Requests for what is missing; a prompt that does not fit is recorded as such at once (§5)."""
+        for slug, keys in itertools.groupby(self.missing, key=lambda key: key[0]):
+            if self.entry.artefact == "synthetic" or not likelihood.asks_likelihoods(self.suite, slug):
+                yield from self._texts(engine, list(keys))
+            else:
+                yield from self._alternatives(engine, slug, list(keys))
+
+    def _alternatives(self, engine: Engine, slug: str, keys: list[Key]) -> Iterator[Request]:
+        encoder = pair_encoder(self.entry)
+        for request, problem in likelihood.requests(self.suite, self.entry, encoder, slug, keys):
+            if self._stopping:
+                return
+            if not problem:
+                yield request
+                continue
+            self._keep(
+                engine, Generation(request=request, text="", finish_reason="unsupported", error=problem)
+            )
+
+    def _texts(self, engine: Engine, keys: list[Key]) -> Iterator[Request]:
         render = renderer(self.entry, getattr(engine, "tokenize", None))
         rendered: tuple[str, str, tuple[int, ...]] = ("", "", ())
         known: dict[int, int] = {}  # one object per token id: a list of prompts takes an eighth
-        for slug, item, sample in self.missing:
+        for slug, item, sample in keys:
             if self._stopping:
                 return
             prompt = self.suite.prompt(slug, item)
@@ -193,11 +220,11 @@ class Run:
                 seed=seed(slug, item, sample),
                 prompt_ids=rendered[2],
                 prompt_digest=prompt.digest,
-                max_tokens=budget(self.entry, self.suite.edition.budget, len(rendered[2])),
+                max_tokens=self._budget(slug, len(rendered[2])),
                 decoding=self.entry.decoding.values,
                 stop_ids=self.entry.stop_ids,
             )
-            if request.max_tokens > 0:
+            if request.max_tokens > 0 or likelihood.asks_likelihoods(self.suite, slug):  # then synthetic
                 yield request
                 continue
             over = f"the prompt has {len(rendered[2]):,} tokens, the context {self.entry.context:,}"
@@ -208,8 +235,7 @@ class Run:
 
     def _keep(self, engine: Engine, generation: Generation) -> None:
         request = generation.request
-        ids = request.prompt_ids
-        rendered = hashlib.sha256(" ".join(map(str, ids)).encode()).hexdigest()[:16] if ids else ""
+        rendered = _rendered(request)
         output = Output(
             benchmark=request.benchmark,
             item=request.item,
@@ -217,12 +243,12 @@ class Run:
             seed=request.seed,
             entry=self.entry.digest,
             prompt_digest=request.prompt_digest,
-            rendered_digest=rendered,
+            rendered_digest=hashlib.sha256(rendered.encode()).hexdigest()[:16] if rendered else "",
             decoding=request.decoding,
             max_tokens=request.max_tokens,
             text=generation.text,
             finish_reason=generation.finish_reason,
-            prompt_tokens=len(ids),
+            prompt_tokens=len(request.prompt_ids) or sum(len(one.ids) for one in request.alternatives),
             output_tokens=generation.output_tokens,
             error=generation.error,
             started=generation.started or time.time(),
@@ -249,3 +275,11 @@ class Run:
         self._ended.set()
         with self._news:
             self._news.notify_all()
+
+
+def _rendered(request: Request) -> str:
+    """The ids that the engine got, as text (`Output.rendered_digest`)."""
+    if not request.alternatives:
+        return " ".join(map(str, request.prompt_ids))
+    parts = ((one.ids[: one.start], one.ids[one.start :]) for one in request.alternatives)
+    return "\n".join(f"{' '.join(map(str, context))} | {' '.join(map(str, rest))}" for context, rest in parts)

@@ -110,7 +110,10 @@ def _scores(
     drawn = {slug: skills_of(resampled[slug], results[slug].chance) for slug in slugs if slug in resampled}
 
     points, categories = by_category(edition, skills), by_category(edition, drawn)
-    benchmarks = {slug: _benchmark_score(results[slug], skills[slug], drawn.get(slug)) for slug in slugs}
+    benchmarks = {
+        slug: _benchmark_score(results[slug], skills[slug], drawn.get(slug), resampled.get(slug))
+        for slug in slugs
+    }
     index = of_index(edition, points)
     return Scores(
         index=None if index is None else _interval(index, of_index(edition, categories)),
@@ -144,8 +147,11 @@ def _interval(value: float, resampled: Values | None) -> Interval:
     return Interval(value, low, high)
 
 
-def _benchmark_score(result: BenchmarkResult, value: float, resampled: Values | None) -> BenchmarkScore:
+def _benchmark_score(
+    result: BenchmarkResult, value: float, resampled: Values | None, raws: Values | None
+) -> BenchmarkScore:
     interval = _interval(value, resampled)
+    raw = _interval(result.raw, raws)
     return BenchmarkScore(
         skill=value,
         raw=result.raw,
@@ -154,6 +160,8 @@ def _benchmark_score(result: BenchmarkResult, value: float, resampled: Values | 
         items=len(result.items),
         low=interval.low,
         high=interval.high,
+        raw_low=raw.low,
+        raw_high=raw.high,
         mean_output_tokens=result.mean_output_tokens,
         truncated_share=result.truncated_share,
         reasons=dict(result.reasons),

@@ -8,12 +8,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nanolm.engines import vllm as supervisor
+from nanolm.engines.gather import Gathered, fitting
 from nanolm.engines.vllm import VLLMEngine
 from nanolm.errors import EngineError
-from nanolm.schema import Decoding, Request
+from nanolm.schema import Alternative, Decoding, Request, Scored
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = "tests_protocol.engines.stand_in_worker"
@@ -158,3 +160,43 @@ list(engine.generate([ask(0, 3)]))
     while alive(pid) and time.monotonic() < until:
         time.sleep(0.05)
     assert not alive(pid)
+
+
+def alternatives(item: int, *starts: int) -> Request:
+    """The stand-in's log-likelihood is minus the start."""
+    made = tuple(Alternative(tuple(range(10, 20 + item)), start) for start in starts)
+    return msgspec.structs.replace(ask(item), max_tokens=0, alternatives=made)
+
+
+def test_alternatives_are_scored_and_told_together(engine: VLLMEngine) -> None:
+    requests = [alternatives(1, 2, 5, 3), ask(2, 7, 8), alternatives(3, 4, 1)]
+    found = {one.request.item: one for one in engine.generate(requests)}
+    scored = msgspec.json.decode(found["1"].text, type=Scored)
+    assert scored.loglikelihoods == (-2.0, -5.0, -3.0)
+    assert scored.tokens == (9, 6, 8)
+    assert found["1"].output_tokens == 23
+    assert found["2"].text == "2 2"
+    assert msgspec.json.decode(found["3"].text, type=Scored).loglikelihoods == (-4.0, -1.0)
+
+
+def test_a_worker_that_dies_among_alternatives_is_asked_again(engine: VLLMEngine) -> None:
+    requests = [ask(0, 2), *(alternatives(number, 1, 2) for number in range(1, 12))]
+    found = list(engine.generate(requests))
+    assert sorted(int(one.request.item) for one in found) == list(range(12))
+    assert {one.finish_reason for one in found} == {"stop"}
+    assert len(engine.restarts) == 1
+
+
+def test_what_is_longer_than_the_context_keeps_its_end() -> None:
+    ids, start = fitting(Alternative(tuple(range(10)), 7), 6)
+    assert (list(ids), start) == ([4, 5, 6, 7, 8, 9], 3)
+    assert fitting(Alternative(tuple(range(10)), 2), 6)[1] == 0
+
+
+def test_the_first_failure_is_the_requests_own() -> None:
+    gathered = Gathered(alternatives(1, 1, 2, 3), 0.0)
+    assert gathered.add(0, -1.0, None, 0.1) is None
+    failed = gathered.add(2, None, "too long", 0.1)
+    assert failed is not None
+    assert (failed.finish_reason, failed.error) == ("error", "too long")
+    assert gathered.add(1, -1.0, None, 0.1) is None

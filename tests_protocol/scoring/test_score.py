@@ -137,3 +137,15 @@ def test_the_order_of_items_changes_nothing(make_edition: Any, make_result: Any)
     result = make_result("a", list(np.random.default_rng(2).integers(0, 5, 50)), samples=4)
     shuffled = result.only(list(np.random.default_rng(3).permutation(50)))
     assert score_entry(edition, {"a": result}) == score_entry(edition, {"a": shuffled})
+
+
+def test_raw_accuracy_has_the_interval_that_its_skill_has(make_edition: Any, make_result: Any) -> None:
+    """skill = (raw - chance) / (1 - chance), so their bounds are the same resamples."""
+    results = {"letters": make_result("letters", [1] * 70 + [0] * 30, chance=0.25)}
+    found = score_entry(make_edition({"knowing": ["letters"]}), results)
+    line = found.benchmarks["letters"]
+    assert line.low is not None
+    assert line.high is not None
+    assert line.raw_low == pytest.approx(0.25 + 0.75 * line.low)
+    assert line.raw_high == pytest.approx(0.25 + 0.75 * line.high)
+    assert line.raw_low < line.raw == 0.7 < line.raw_high  # type: ignore[operator]

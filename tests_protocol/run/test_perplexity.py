@@ -1,0 +1,270 @@
+"""Perplexity: windows, sums, resuming, and what is said of a text that the tokenizer does not give back."""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanolm.engines import Generation
+from nanolm.engines.transformers import TransformersEngine
+from nanolm.entries import Entry
+from nanolm.errors import UsageError
+from nanolm.run import perplexity
+from nanolm.run.windows import windows
+from nanolm.schema import Request
+from tests_protocol.engines import reading
+
+WHO = Entry(name="tiny", title="tiny", artefact="transformers", mode="base", context=64, digest="d0")
+
+
+class Bytes:
+    """A tokenizer of bytes; `lost` are bytes that it does not know."""
+
+    unk_token_id = 255
+
+    def __init__(self, lost: bytes = b"") -> None:
+        self.lost = lost
+
+    def ids(self, text: str) -> list[int]:
+        return [255 if byte in self.lost else byte for byte in text.encode()]
+
+    def decode(self, ids: list[int], **_: Any) -> str:
+        return b"".join(b"<unk>" if one == 255 else bytes([one]) for one in ids).decode("utf-8", "replace")
+
+
+def read(text: str, tokenizer: Bytes | None = None) -> perplexity.Text:
+    tokenizer = tokenizer or Bytes()
+    return perplexity.read_text("t", text, tokenizer, tokenizer.ids(text))
+
+
+def measured(
+    text: perplexity.Text,
+    log: Path,
+    engine: Any = None,
+    context: int = 8,
+    stride: int = 8,
+    opening: int | None = 256,
+) -> tuple[perplexity.Perplexity, int]:
+    engine = engine or TransformersEngine("none", context=64, reader=reading.Reader())
+    under = perplexity.conditions(text, WHO, engine, opening, context, stride)
+    sums, resumed = perplexity.measure(text, under, engine, log, lambda done, total: None)
+    found = perplexity.result(
+        text, under, sums, resumed=resumed, entry=WHO, engine=engine, edition="e", opening="<b>", seconds=1.0
+    )
+    return found, resumed
+
+
+@given(st.integers(1, 60), st.integers(1, 20), st.integers(1, 20), st.booleans())
+def test_every_token_is_scored_once_in_order(count: int, context: int, stride: int, opened: bool) -> None:
+    stride = min(stride, context)
+    ids = list(range(100, 100 + count))
+    made = list(windows(ids, 7 if opened else None, context, stride))
+    assert [token for one in made for token in one.ids[one.start :]] == (ids if opened else ids[1:])
+    whole = [7, *ids] if opened else ids
+    at = 1
+    for one in made:
+        assert one.start >= 1
+        assert len(one.ids) - 1 <= context
+        assert whole[at - one.start : at - one.start + len(one.ids)] == list(one.ids)
+        at += len(one.ids) - one.start
+    for one in made[1:-1]:
+        assert len(one.ids) - one.start == stride
+        assert len(one.ids) - 1 == context
+
+
+def test_a_stride_of_the_context_is_the_harnesses_rolling_log_likelihood() -> None:
+    """Worked out by hand from its documentation: 5 tokens, windows of 2 with a context of 1, P before all."""
+    made = [(one.ids[: one.start], one.ids[one.start :]) for one in windows([1, 2, 3, 4, 5], 0, 2, 2)]
+    assert made == [((0,), (1, 2)), ((2,), (3, 4)), ((3, 4), (5,))]
+
+
+def test_the_figures(tmp_path: Path) -> None:
+    text = read("Perplexität eines Textes, Fenster für Fenster.")
+    found, resumed = measured(text, tmp_path / "log.jsonl")
+    whole = (256, *text.ids)
+    nats = -sum(reading.log_likelihood(one.ids, one.start) for one in windows(text.ids, 256, 8, 8))
+    assert resumed == 0
+    assert (found.bytes, found.tokens, found.scored_tokens) == (48, 48, len(whole) - 1)
+    assert found.nats == pytest.approx(nats)
+    assert found.token_perplexity == pytest.approx(math.exp(nats / 48))
+    assert found.byte_perplexity == pytest.approx(math.exp(nats / 48))
+    assert found.bits_per_byte == pytest.approx(nats / 48 / math.log(2))
+    assert (found.convention, found.lossless, found.partial) == ("rolling", True, False)
+    sliding, _ = measured(text, tmp_path / "log2.jsonl", stride=3)
+    assert (sliding.convention, sliding.windows) == ("sliding", 1 + math.ceil((48 - 8) / 3))
+
+
+def test_bytes_per_token_are_of_the_raw_text(tmp_path: Path) -> None:
+    """Of a tokenizer with two bytes to the token, byte perplexity is the root of the token perplexity."""
+
+    class Pairs(Bytes):
+        def ids(self, text: str) -> list[int]:
+            raw = text.encode()
+            return [raw[at] for at in range(0, len(raw), 2)]
+
+        def decode(self, ids: list[int], **_: Any) -> str:
+            return "abcdefghij"
+
+    found, _ = measured(read("abcdefghij", Pairs()), tmp_path / "log.jsonl")
+    assert (found.bytes_per_token, found.tokens, found.lossless) == (2.0, 5, True)
+    assert found.byte_perplexity == pytest.approx(found.token_perplexity**0.5)
+
+
+def test_without_an_opening_token_the_first_is_not_scored(tmp_path: Path) -> None:
+    found, _ = measured(read("abcdefghij"), tmp_path / "log.jsonl", opening=None)
+    assert (found.tokens, found.scored_tokens) == (10, 9)
+
+
+def test_a_text_that_does_not_come_back_is_said() -> None:
+    text = read("a é b", Bytes(lost="é".encode()))
+    assert not text.lossless
+    assert "first difference at character 2: 'é b' became '<unk><unk> b'" in text.round_trip
+    assert "2 tokens are the unknown token" in text.round_trip
+    assert read("a é b").lossless
+
+
+class Dying:
+    """Scores so many windows, then is gone."""
+
+    name, version = "transformers", "0"
+
+    def __init__(self, windows: int) -> None:
+        self.left = windows
+        self.asked = 0
+
+    def score(self, prompt_ids: Sequence[int], continuation_ids: Sequence[int]) -> float:
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        self.asked += 1
+        return reading.log_likelihood((*prompt_ids, *continuation_ids), len(prompt_ids))
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[Generation]:
+        yield from ()
+
+    def close(self) -> None: ...
+
+
+def test_what_was_cut_short_goes_on_where_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perplexity, "_AT_ONCE", 1)
+    text = read("A text of some length that takes a number of windows.")
+    log = tmp_path / "log.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        measured(text, log, Dying(3))
+    with log.open("ab") as file:
+        file.write(b"-12.3")  # torn in the middle of a line
+    rest = Dying(100)
+    found, resumed = measured(text, log, rest)
+    assert resumed == 3
+    assert rest.asked == found.windows - 3
+    assert found.nats == pytest.approx(measured(text, tmp_path / "other.jsonl")[0].nats)
+
+
+def test_other_conditions_begin_anew_and_keep_the_old_file(tmp_path: Path) -> None:
+    text = read("A text of some length.")
+    log = tmp_path / "log.jsonl"
+    measured(text, log)
+    _, resumed = measured(text, log, context=4, stride=4)
+    assert resumed == 0
+    assert len(list(tmp_path.glob("log.*.jsonl"))) == 1
+    kept = next(tmp_path.glob("log.*.jsonl")).read_text().splitlines()
+    assert json.loads(kept[0])["context"] == 8
+
+
+@pytest.mark.parametrize(("context", "stride"), [(65, 8), (0, 1), (8, 9), (8, 0)])
+def test_windows_that_make_no_sense_are_refused(context: int, stride: int) -> None:
+    engine = TransformersEngine("none", context=64, reader=reading.Reader())
+    with pytest.raises(UsageError, match=r"--(context|stride)="):
+        perplexity.conditions(read("a text"), WHO, engine, 256, context, stride)
+
+
+def test_an_empty_text_is_refused() -> None:
+    with pytest.raises(UsageError, match="gives no token"):
+        read("")
+
+
+def test_the_command_writes_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a tiny model folder and a stand-in for the model itself."""
+    from click.testing import CliRunner
+
+    from nanolm.cli import cli
+    from tests_protocol.engines import tiny_model
+
+    folder = tiny_model.write(tmp_path / "tiny")
+    text = tmp_path / "Held out.txt"
+    text.write_bytes("A held-out text.\r\nSecond líne.\n".encode() * 4)
+
+    def opened(entry: Entry, edition: object, **_: object) -> TransformersEngine:
+        return TransformersEngine("none", context=entry.context, reader=reading.Reader())
+
+    monkeypatch.setattr("nanolm.engines.open_engine", opened)
+    arguments = [
+        "perplexity",
+        str(folder),
+        "--text",
+        str(text),
+        "--context",
+        "16",
+        "--reports-dir",
+        str(tmp_path),
+    ]
+    done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert "lossless: the tokens give the text back" in done.output
+    found = json.loads((tmp_path / "slm-specs" / "tiny" / "perplexity-held-out.json").read_text())
+    assert (found["bytes"], found["tokens"], found["opening"]) == (len(text.read_bytes()),) * 2 + ("<bos>",)
+    assert (found["stride"], found["partial"]) == (16, False)
+    assert msgspec.convert(found, perplexity.Perplexity).bits_per_byte == found["bits_per_byte"]
+
+    part = CliRunner().invoke(cli, [*arguments, "--limit-bytes", "30", "--json"], catch_exceptions=False)
+    assert part.exit_code == 0, part.output
+    shown = json.loads(part.stdout)
+    assert (shown["partial"], shown["bytes"]) == (True, 30)
+    assert (tmp_path / "slm-specs" / "tiny" / "perplexity-held-out-partial.json").exists()
+
+
+def test_a_model_of_characters_is_measured_on_its_own_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No chat template, no BOS, no end of sequence, a vocabulary of a few characters."""
+    from click.testing import CliRunner
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+
+    from nanolm.cli import cli
+    from tests_protocol.engines import tiny_model
+
+    folder = tiny_model.write(tmp_path / "chars")
+    vocabulary = {char: number for number, char in enumerate("?abcdefgh \n")}
+    tokenizer = Tokenizer(models.WordLevel(vocab=vocabulary, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+    tokenizer.decoder = decoders.Fuse()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    described = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "?"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(described))
+    (folder / "generation_config.json").unlink()
+    config = json.loads((folder / "config.json").read_text())
+    del config["eos_token_id"], config["bos_token_id"]
+    (folder / "config.json").write_text(json.dumps(config))
+
+    def opened(entry: Entry, edition: object, **_: object) -> TransformersEngine:
+        return TransformersEngine("none", context=entry.context, reader=reading.Reader())
+
+    monkeypatch.setattr("nanolm.engines.open_engine", opened)
+    for text, lossless in (("a bad cafe\nfaced a cab", True), ("a bad café", False)):
+        file = tmp_path / f"text-{lossless}.txt"
+        file.write_text(text)
+        arguments = ["perplexity", str(folder), "--text", str(file), "--json", "--reports-dir", str(tmp_path)]
+        done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        found = json.loads(done.stdout)
+        assert found["lossless"] is lossless, found["round_trip"]
+        assert (found["tokens"], found["scored_tokens"]) == (len(text), len(text) - 1)
+        assert (found["opening"], found["bytes"]) == ("", len(text.encode()))
+        if not lossless:
+            assert "'é' became '?'; 1 tokens are the unknown token" in found["round_trip"]
