@@ -45,7 +45,7 @@ def reports(questions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             folder, "tests_benchmarks", EDITION, f"--items={questions}", f"--entry={entry}", workers
         )
         assert status == 0, out
-    (found,) = folder.iterdir()
+    (found,) = folder.glob("featherweight-*")
     return found
 
 
