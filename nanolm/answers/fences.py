@@ -75,9 +75,7 @@ class Scan:
         self._tries = _TRIES
         self._fences = [_FENCE.match(line.text) for line in self.lines]
         # The lines that hold nothing but a fence's marks.
-        self._bare = [
-            (index, fence) for index, fence in enumerate(self._fences) if fence and not fence[3].strip()
-        ]
+        self._bare = [index for index, fence in enumerate(self._fences) if fence and not fence[3].strip()]
         self._read()
 
     def _read(self) -> None:
@@ -85,11 +83,10 @@ class Scan:
         while index < len(self.lines):
             fence = self._fences[index]
             if fence is None:
-                block = self._behind_words(index)
-                if block is not None:
-                    index = prose = block
-                else:
-                    index += 1
+                after = self._behind_words(index)
+                if after is not None:
+                    prose = after
+                index = after or index + 1
                 continue
             indent, marks, rest = fence.groups()
             if marks[0] in rest:  # inline code, or a fence of one line
@@ -138,14 +135,15 @@ class Scan:
 
     def _closer(self, opener: int, indent: str, marks: str) -> int:
         """The line that closes a block; ruling 45: the end of the reply when none does."""
-        for at in range(bisect_right(self._bare, opener, key=lambda bare: bare[0]), len(self._bare)):
-            index, fence = self._bare[at]
+        for at in range(bisect_right(self._bare, opener), len(self._bare)):
+            fence = self._fences[self._bare[at]]
             if (
-                fence[2][0] == marks[0]
+                fence is not None
+                and fence[2][0] == marks[0]
                 and len(fence[2]) >= len(marks)
                 and len(fence[1].expandtabs(4)) <= len(indent.expandtabs(4))
             ):
-                return index
+                return self._bare[at]
         return len(self.lines)
 
     def _soft_closer(self, opener: int, closer: int, marks: str) -> int | None:
