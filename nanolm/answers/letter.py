@@ -183,11 +183,10 @@ def _whole_reply(reply: str, start: int, end: int, texts: Texts) -> Answer | Non
     """Rules 3 to 5: what the whole reply is (ruling 18)."""
     inner = markup.strip_outer(reply, start, end)
     whole = markup.trim(reply, 0, len(reply))
-    exact = option_texts.exactly(reply, *whole, texts) or option_texts.exactly(reply, start, end, texts)
     one = _ONE.match(reply, start, end)
     if one and "\\boxed" in one.group():
         one = None  # boxes were looked for above: one that never closes is none
-    if one and (not exact or _is_option_letter(reply[start:end], texts)):
+    if one and not _is_text_rather(reply, one, start, end, texts):
         rest = _BETWEEN.match(reply, one.end(), end)
         if rest and rest.end() == end:
             return _settled(reply, one, end, "one-letter", texts)
@@ -208,9 +207,12 @@ def _of_text(found: option_texts.Indices, span: tuple[int, int]) -> Answer:
     return Answer(chr(ord("A") + found[0]), "option-text", span)
 
 
-def _is_option_letter(text: str, texts: Texts) -> bool:
-    """Whether a text is one letter that names an option: such a reply is the letter (§6's order)."""
-    return len(text) == 1 and 0 <= ord(_capital(text)[0]) - ord("A") < len(texts.as_written)
+def _is_text_rather(reply: str, one: re.Match[str], start: int, end: int, texts: Texts) -> bool:
+    """Whether a reply that may be one letter is an option's text instead (ruling 87): more than a letter
+    and exactly the text, or a letter beyond the options."""
+    if ord(_capital(one["letter"])) - ord("A") >= len(texts.as_written):
+        return bool(option_texts.stated(reply, start, end, texts))
+    return end - start > 1 and bool(option_texts.exactly(reply, start, end, texts))
 
 
 def _settled(reply: str, found: re.Match[str], end: int, rule: str, texts: Texts) -> Answer:
