@@ -155,8 +155,8 @@ def _is_article(reply: str, behind: int, end: int, texts: Texts) -> bool:
     following = _NEXT_WORD.match(reply, behind, end)
     if following is None or following["colon"]:
         return False
-    word = following["word"].casefold()
-    if word[0] in "aeiou" or _AFTER_LETTER.fullmatch(word):
+    word = following["word"]
+    if not word[0].islower() or word[0] in "aeiou" or _AFTER_LETTER.fullmatch(word):
         return False
     return not option_texts.stands_at(reply, following.start("word"), end, texts.as_written[0])
 
