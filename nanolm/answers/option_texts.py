@@ -1,14 +1,15 @@
 r"""The texts of an item's options, and which of them a reply states (§6 letter, rulings 18, 74, 87).
 
 A reply states an option when it is that option's text: in its own case or another, with the white space
-collapsed, in or out of outer punctuation and Markdown. What surrounds the text is taken off step by step
-and compared after each step, so that the form nearest to what was written decides: `(1,2)` is the option
-`(1,2)` and not `[1,2)`, `**Hello!**` is `Hello!` and not `Hello?`. An option loses nothing but the stop
-that ends its sentence: `5` is neither `.5` nor `5!`.
+collapsed, in or out of outer punctuation and Markdown. What surrounds the text is taken off step by step,
+marks in pairs first, and compared after each step, so that the form nearest to what was written decides:
+`(1,2)` is the option `(1,2)` and not `[1,2)`, `**Hello!**` is `Hello!` and not `Hello?`. An option loses
+nothing but the stop that ends its sentence: `5` is neither `.5` nor `5!`.
 """
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,6 +23,12 @@ ALONE = rf"(?!{_WORD}|[\u0300-\u036f]|['’\-\u2010\u2011]{_WORD}|[+#]|_+{_WORD}
 _LETTER_FIRST = re.compile(LETTER + ALONE)
 _DASHES = "-–—"
 _SEPARATORS = "=/>→"
+_PAIRS = (
+    *((mark, mark) for mark in ("**", "__", "~~", "*", "_", "`", '"', "'")),
+    ("“", "”"),
+    ("„", "“"),
+    ("«", "»"),
+)
 _LEADING = markup.OUTER + markup.BULLETS
 _PIECE = re.compile(r"\\(?:text|math)[a-z]{0,9}\{|\\[^\w]|</?[A-Za-z][A-Za-z0-9_-]{0,31}>|[-=]>", re.DOTALL)
 _CLOSING_TAG = re.compile(r"</[A-Za-z][A-Za-z0-9_-]{0,31}>\Z")
@@ -79,6 +86,15 @@ def stated(reply: str, start: int, end: int, texts: Texts, *, behind_letter: boo
     start, end = markup.trim(reply, start, end)
     if end - start > _reach(texts):
         return ()
+    for left, right in _without_pairs(reply, start, end):
+        found = _lookup(reply[left:right], texts)
+        if found:
+            return found
+    return _nearest(reply, start, end, texts, behind_letter)
+
+
+def _nearest(reply: str, start: int, end: int, texts: Texts, behind_letter: bool) -> Indices:
+    """What is stated with the fewest marks taken off at either side."""
     starts = _starts(reply, start, end, behind_letter)
     ends = _ends(reply, start, end)
     for steps in range(len(starts) + len(ends) - 1):
@@ -107,6 +123,26 @@ def _lookup(text: str, texts: Texts) -> Indices:
         folded = plain.casefold()
         found = texts.folded.get(folded) or texts.loose.get(folded)
     return found or ()
+
+
+def _without_pairs(reply: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A text as it stands, then without the Markdown or quotes around the whole of it, layer by layer."""
+    yield start, end
+    for _ in range(_MOST_STEPS):
+        stop = end - 1 if end > start and reply[end - 1] in markup.STOPS else end
+        pair = next((pair for pair in _PAIRS if _is_inside(reply, start, stop, *pair)), None)
+        if pair is None:
+            return
+        start, end = markup.trim(reply, start + len(pair[0]), stop - len(pair[1]))
+        yield start, end
+
+
+def _is_inside(reply: str, start: int, end: int, front: str, back: str) -> bool:
+    return (
+        end - start > len(front) + len(back)
+        and reply.startswith(front, start, end)
+        and reply.endswith(back, start, end)
+    )
 
 
 def _starts(reply: str, start: int, end: int, behind_letter: bool) -> list[int]:

@@ -29,7 +29,6 @@ def test_a_text_in_any_form_is_its_own_option(
 ) -> None:
     order = tuple(data.draw(st.permutations(options)))
     index = data.draw(st.integers(0, len(order) - 1))
-    assume(not (form.startswith("**") and "*" in order[index]))  # whose asterisk it is nobody can tell
     assert letter.extract(form.format(order[index]), item(order)).value == "ABCDEF"[index]
 
 
