@@ -237,6 +237,8 @@ def _second(reply: str, first: re.Match[str], end: int, texts: Texts, *, to_the_
             return False
         if _capital(second["letter"]) != letter:
             break
+        if not (second["strong"] or second["comma"]):
+            return False  # "A. A and B" names the letter, then its text
         at = second.end()
     else:
         return False
