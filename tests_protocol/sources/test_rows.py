@@ -88,7 +88,7 @@ def test_any_text_survives_jsonl_and_csv(tmp_path_factory: pytest.TempPathFactor
         ("a.json.gz", gzip.compress(b'[{"a": 1}]', mtime=0)[:-3], SourceError, "broken gzip"),
         ("a.parquet", b"", SourceError, "can't be read as Parquet"),
         ("a.parquet", parquet([{"a": 1}])[:-20] + b"x" * 20, SourceError, "can't be read as Parquet"),
-        ("a.parquet.gz", gzip.compress(parquet([{"a": 1}], mtime=0))[:-9], SourceError, "broken gzip"),
+        ("a.parquet.gz", gzip.compress(parquet([{"a": 1}]), mtime=0)[:-9], SourceError, "broken gzip"),
         ("a.parquet", b"PAR1", SourceError, "can't be read as Parquet"),
         ("a.jsonl.gz", gzip.compress(b'{"a": 1}\n' * 999, mtime=0)[:-9], SourceError, "broken gzip"),
         ("a.jsonl.gz", b'{"a": 1}\n', SourceError, "broken gzip"),
