@@ -22,7 +22,8 @@ from nanolm.plugin.finish import Collected, Finish
 from nanolm.plugin.judging import Desk, ItemResult
 from nanolm.plugin.protocol import STATUS, Runner
 from nanolm.plugin.signals import Signals
-from nanolm.records import Record
+from nanolm.records import Record, adopt
+from nanolm.reports.folders import record_folder
 from nanolm.reports.progress import Progress
 from nanolm.run import RECORD_MODES, Followed, Run, Selection, Suite, state
 from nanolm.verdicts import cache as caches
@@ -117,7 +118,11 @@ class BenchmarkSession:
     def _open_run(self) -> None:
         """The record is opened before anything else: a second run is refused at once."""
         assert self.entry is not None
+        source = record_folder(self.folder, self.edition)
+        adopted = source is not None and self.mode != "all" and adopt(source, self.folder)
         record = Record(self.folder, write=True, fresh=self.mode == "all")
+        if self.finish is not None and adopted:
+            self.finish.record_from = str(source)
         parts.remove(self.folder)
         state.write(self.folder, state.State(run=self.name))
         self.run = Run(self.suite, self.entry, record, self._engine, mode=self.mode, name=self.name)
