@@ -353,7 +353,7 @@ def test_a_patch_edition_takes_its_parents_record(whole: tuple[Path, str], tmp_p
     status, out = run(
         reports, "tests_benchmarks", "--entry=constant", f"--edition={patch}", "--record-mode=none"
     )
-    assert "constant" in out
+    assert status == 0, out
     assert own.read_bytes() == parent.read_bytes() == before
     about = json.loads((own.parent / "run.json").read_text())
     assert (about["generated"], about["record_from"]) == (0, str(parent.parent))
