@@ -201,7 +201,7 @@ def test_an_interrupted_fetch_ends_at_once_and_goes_on_later(
     while not (part.exists() and part.stat().st_size) and time.monotonic() < until:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    assert running.wait(30) != 0
+    assert running.wait(90) != 0
     came = part.stat().st_size
     assert 0 < came < len(server.files[RAW])
     whole(fetch(lock, ["raw"]))
