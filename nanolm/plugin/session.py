@@ -274,6 +274,8 @@ class BenchmarkSession:
             self.progress.stop()
         if self._part is not None:
             self._part.close()
+            if self._part.error and self.finish is not None:
+                self.finish.problems.append(f"writing the verdicts failed: {self._part.error}")
         if self.run is not None and self.finish is not None and self.collected.selection:
             interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
             if interrupted or session.shouldstop or session.shouldfail:
