@@ -91,6 +91,7 @@ class Replica:
         self.ready: frames.Ready | None = None
         self.fatal = ""
         self.unfinished_tokens = 0
+        self._work_at_hand: list[frames.Ask | frames.Score] = []
         self._log_start = log.stat().st_size if log.exists() else 0
         environment = dict(os.environ, VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
         if version.endswith("+cpu"):
@@ -121,7 +122,7 @@ class Replica:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self._work = os.fdopen(work_write, "wb")
+        self._pipe = os.fdopen(work_write, "wb")
         self._done = os.fdopen(done_read, "rb")
         self.send(settings)
         self._listener = threading.Thread(target=self._listen, args=(inbox,), daemon=True)
@@ -137,9 +138,19 @@ class Replica:
     def send(self, message: frames.ToWorker) -> None:
         """Hand a message over; a worker that is gone is noticed by the listener."""
         try:
-            frames.write(self._work, message)
+            frames.write(self._pipe, message)
         except OSError:
             return
+
+    def put(self, message: frames.Ask | frames.Score) -> None:
+        """Lay a request ready for `hand_over`."""
+        self._work_at_hand.append(message)
+
+    def hand_over(self) -> None:
+        """Send what was put, as one message: requests that trickle in make the first batches small."""
+        if self._work_at_hand:
+            self.send(frames.Work(tuple(self._work_at_hand)))
+            self._work_at_hand.clear()
 
     @property
     def limit(self) -> float:
@@ -166,7 +177,7 @@ class Replica:
         if self.watcher.stdin:
             self.watcher.stdin.close()
         with contextlib.suppress(OSError):
-            self._work.close()
+            self._pipe.close()
 
 
 class VLLMEngine:
@@ -241,6 +252,7 @@ class VLLMEngine:
             while pending or any(replica.in_flight for replica in self._replicas.values()):
                 for replica in self._replicas.values():
                     self._fill(replica, pending, attempts)
+                    replica.hand_over()
                 replica, message = self._next()
                 if isinstance(message, frames.Done) and message.number in replica.in_flight:
                     self._failures.clear()
@@ -291,7 +303,7 @@ class VLLMEngine:
                 continue
             self._number += 1
             replica.in_flight[self._number] = (request, time.time(), time.monotonic())
-            replica.send(
+            replica.put(
                 frames.Ask(
                     number=self._number,
                     prompt_ids=request.prompt_ids,
@@ -311,7 +323,7 @@ class VLLMEngine:
             self._number += 1
             replica.in_flight[self._number] = (request, gathered.started, time.monotonic())
             replica.parts[self._number] = (gathered, place)
-            replica.send(frames.Score(number=self._number, ids=tuple(ids), start=start))
+            replica.put(frames.Score(number=self._number, ids=tuple(ids), start=start))
 
     def _next(self) -> tuple[Replica, frames.FromWorker | None]:
         """The next message of a living replica; a silent one is killed and reported as gone."""
@@ -396,7 +408,8 @@ class VLLMEngine:
                 self._number += 1
                 numbers[self._number] = place
                 ids = (*prompt, *continuation)
-                replica.send(frames.Score(number=self._number, ids=ids, start=len(prompt)))
+                replica.put(frames.Score(number=self._number, ids=ids, start=len(prompt)))
+            replica.hand_over()
             source, message = self._next()
             if isinstance(message, frames.Scored) and message.number in numbers:
                 if message.value is None:
