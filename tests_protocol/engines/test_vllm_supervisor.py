@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from nanolm.engines import frames
 from nanolm.engines import vllm as supervisor
 from nanolm.engines.gather import Gathered, fitting
 from nanolm.engines.vllm import VLLMEngine
@@ -66,6 +67,23 @@ def test_every_request_is_answered_once(engine: VLLMEngine) -> None:
     done = {g.request.item: g.text for g in engine.generate(requests)}
     assert done == {str(i): f"{i % 7} {i}" for i in range(300)}
     assert [g.text for g in engine.generate([ask(1, 7, 7)])] == ["2 1"]
+
+
+def test_what_is_at_hand_goes_over_in_one_message(
+    engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the worker's first step: four times its batch of eight, and then what there is room for."""
+    sent: list[int] = []
+    send = supervisor.Replica.send
+
+    def noted(self: supervisor.Replica, message: frames.ToWorker) -> None:
+        if isinstance(message, frames.Work):
+            sent.append(len(message.messages))
+        send(self, message)
+
+    monkeypatch.setattr(supervisor.Replica, "send", noted)
+    assert len(list(engine.generate([ask(i, 5) for i in range(40)]))) == 40
+    assert sent == [32, *[1] * 8]
 
 
 def test_replicas_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
