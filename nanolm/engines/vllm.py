@@ -283,7 +283,8 @@ class VLLMEngine:
                     replica.parts.clear()
 
     def _fill(self, replica: Replica, pending: deque[Request], attempts: Counter[Key]) -> None:
-        """Hand over as much as vLLM can look ahead to: its batch and three more behind it.
+        """Hand over as much as vLLM can look ahead to: its batch and three more behind it, but no more than
+        the replica's share of what is left, so that the first to be ready leaves work to the others.
 
         Requests that were in hand when the engine ended go in small company, and alone the last time: the
         one that ends it is told from those that were only there.
@@ -292,10 +293,12 @@ class VLLMEngine:
             return
         batch = int(replica.ready.settings["max_num_seqs"] or 256)
         windows = (4 * batch, max(1, batch // 4), 1)
+        left = len(pending) + sum(len(one.in_flight) for one in self._replicas.values())
+        share = -(-left // len(self._devices))
         tried = max((attempts[_key(request)] for request, *_ in replica.in_flight.values()), default=0)
         while pending:
             tried = max(tried, attempts[_key(pending[0])])
-            if len(replica.in_flight) >= windows[tried]:
+            if len(replica.in_flight) >= min(share, windows[tried]):
                 return
             request = pending.popleft()
             if request.alternatives:
