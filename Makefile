@@ -33,7 +33,7 @@ demo: $(VENV)/.demo ## a real 135M model answers the mini edition, on a processo
 	    $$($(BIN)/nanolm evaluators status --edition=mini >&2 || echo --deselect=tests_benchmarks/test_coding.py)
 
 test: $(VENV)/.test ## the protocol tests
-	$(BIN)/pytest tests_protocol -m "not vllm and not code and not browser" -q
+	$(BIN)/pytest tests_protocol -m "not vllm and not code and not browser" -q -n auto
 
 lint: $(VENV)/.test ## ruff, mypy, the order of the rooms
 	$(BIN)/ruff check .

@@ -6,7 +6,7 @@ r"""A label of a closed list (protocol §6, label). Rules in order; the first th
 2. `whole-reply`: a reply without `Answer:` that is just one label.
 3. `none`: neither; unparseable.
 
-Both sides are normalised (ruling 22): `\_` to `_`, `_` and `-` to a space, white space collapsed, case
+Both sides are normalised (rulings 22, 95): `\_` to `_`, `_` and `-` to a space, white space collapsed, case
 folded, outer punctuation and Markdown removed, and `\boxed{}`, `\text{}` or one tag around the label
 unwrapped (ruling 25). After that only equality counts: no prefix, containment, plural, edit distance
 or translation (rulings 23, 24, 28). A text that equals two labels equals none (ruling 27).
@@ -26,7 +26,10 @@ _MOST_LAYERS = 8
 _OPENING = re.compile(r"\\(?:boxed|text[a-z]{0,9}|math[a-z]{0,9})[ \t]*+\{|\\[(\[]")
 _OPENING_TAG = re.compile(r"<[A-Za-z][A-Za-z0-9_-]{0,31}>")
 _CLOSING_TAG = re.compile(r"</[A-Za-z][A-Za-z0-9_-]{0,31}\Z")  # its ">" is outer punctuation
-_OUTER = markup.WHITE + markup.OUTER + "-$"
+_EDGES = markup.WHITE + "".join(dict.fromkeys(markup.PUNCTUATION))
+_OUTER = _EDGES.replace("\\", "")
+"""A backslash may open a command."""
+_ESCAPED = re.compile(r"\\++([_-])")
 _INVISIBLE = dict.fromkeys(map(ord, markup.INVISIBLE), None)
 _TO_SPACE = str.maketrans({"_": " ", "-": " ", "\u2010": " ", "\u2011": " "})
 
@@ -69,8 +72,10 @@ def normalise(text: str) -> str:
     >>> normalise("**Card-Arrival**.") == normalise("card_arrival")
     True
     """
-    text = text.replace("\\_", "_").translate(_TO_SPACE).translate(_INVISIBLE)
-    return " ".join(text.strip(_OUTER).split()).casefold()
+    if "\\" in text:
+        text = _ESCAPED.sub(r"\1", text)
+    text = text.translate(_TO_SPACE).translate(_INVISIBLE)
+    return " ".join(text.strip(_EDGES).split()).casefold()
 
 
 def _read(

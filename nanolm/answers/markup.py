@@ -5,6 +5,7 @@ a span always points at what was read. No function copies more than it returns.
 """
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import Final
 
@@ -20,17 +21,25 @@ WHITE: Final = _BLANKS + LINE_ENDS + "\x1f" + INVISIBLE
 BLANK: Final = _BLANKS + "\x1f" + INVISIBLE
 """White space that does not end a line."""
 
-QUOTES: Final = "\"'`´“”„‟‘’‚‛«»‹›「」『』〝〞〟＂＇"
+QUOTES: Final = "\"'`´“”„‟‘’‚‛«»‹›「」『』〝〞〟＂＇❛❜❝❞"
 BRACKETS: Final = "()[]{}<>（）［］｛｝＜＞【】〔〕〈〉《》〖〗"
 STOPS: Final = ".,;:!?…。，、；：！？．｡､؟،؛।¿¡·"
 """Full stops, commas, colons, question and exclamation marks, in many languages."""
 MARKDOWN: Final = "*_~#|"
 COLONS: Final = ":：﹕︓∶"
-OUTER: Final = QUOTES + BRACKETS + STOPS + MARKDOWN
-"""Outer punctuation and Markdown. Signs that can be content (`-`, `+`, `$`, `%`, `\\`) are not in it."""
+BULLETS: Final = "•‣⁃∙◦▪▫●○■□►▶➤→※†‡§¶·"
+"""Signs that open a line or refer to a note."""
+# Of one frozen version, so that no Python judges otherwise.
+_UNICODE = "".join(s for s in map(chr, range(0x10000)) if unicodedata.ucd_3_2_0.category(s)[0] == "P")
+PUNCTUATION: Final = QUOTES + BRACKETS + STOPS + MARKDOWN + BULLETS + "+=^$" + _UNICODE
+"""All that Unicode or POSIX calls punctuation, Markdown and bullets."""
+_CONTENT = "-+=^$%‰‱′″‴⁗\\&@/→‐‑‒–—―"
+OUTER: Final = "".join(sign for sign in dict.fromkeys(PUNCTUATION) if sign not in _CONTENT)
+"""Outer punctuation and Markdown without the signs that can be the content of a text at its edge."""
 
-ANSWER: Final = r"[Aa][Nn][Ss][Ww][Ee][Rr](?<![A-Za-z0-9][\s\S]{6})"
-"""The word, in any case, that touches no letter or digit on its left. It is looked for by its first
+ANSWER: Final = r"[Aa][Nn][Ss][Ww][Ee][Rr](?<![A-Za-mo-z0-9][\s\S]{6})(?<![^\\]n[\s\S]{6})"
+"""The word, in any case, that touches no letter or digit on its left but the `n` of `\\n`: a reply that was
+escaped once too often holds its line breaks so. It is looked for by its first
 letter, and only then looked behind, which is several times as fast."""
 # Between the word and its colon: Markdown and blanks (`**Answer** :`) and a closing tag, but no quote:
 # `{"answer": "C"}` is no answer line.

@@ -7,11 +7,16 @@ The rules in order; the first that matches wins:
 2. `answer-line`: else the rest of the last `Answer:` line; `empty-line` when it is blank.
 3. `no-answer`: neither stands in the reply. There is no "last expression" rule.
 
+One enclosing tag around the whole reply or the rest of an answer line is taken off (ruling 21). A box or
+line with nothing but white space in it, LaTeX's too, is blank.
+
 A matched rule that gives nothing is unparseable; no later rule is tried (ruling 33).
 
 `judge` runs the library in this process, without a time limit. `nanolm.verdicts` runs `equal` in worker
 processes that can be killed (ruling 40); everything that judges many replies goes that way.
 """
+
+import re
 
 from nanolm.answers import boxes, markup, refuse
 from nanolm.schema import Answer, Item, Verdict
@@ -23,6 +28,9 @@ PACKAGES = ("math-verify", "latex2sympy2_extended", "sympy", "antlr4-python3-run
 
 # Markdown that may stand around an answer on its line, with white space. A single "_" is a subscript.
 _EMPHASIS = markup.WHITE + "*`"
+_NOTHING = re.compile(r"(?:\\[,;:!> ]|\\quad|\\qquad|[~\s{}])*")
+"""White space in LaTeX."""
+_LONGEST_BLANK = 100
 
 
 def extract(reply: str, item: Item) -> Answer:
@@ -33,14 +41,15 @@ def extract(reply: str, item: Item) -> Answer:
         return Answer(None, "cut-box", None, "unparseable")
     if box is not None:
         return _read(reply, *markup.trim(reply, box.inner_start, box.inner_end), "box", "empty-box")
-    line = markup.answer_line(reply)
+    line = markup.answer_line(reply, *markup.unwrap(reply))
     if line is None:
         return Answer(None, "no-answer", None, "unparseable")
-    return _read(reply, *_without_emphasis(reply, line[1], line[2]), "answer-line", "empty-line")
+    inner = markup.unwrap(reply, *_without_emphasis(reply, line[1], line[2]))
+    return _read(reply, *inner, "answer-line", "empty-line")
 
 
 def _read(reply: str, start: int, end: int, rule: str, when_empty: str) -> Answer:
-    if start >= end:
+    if start >= end or (end - start < _LONGEST_BLANK and _NOTHING.fullmatch(reply, start, end)):
         return Answer(None, when_empty, (start, start), "unparseable")
     return Answer(reply[start:end], rule, (start, end))
 

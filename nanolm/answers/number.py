@@ -10,8 +10,9 @@ Rules 1 and 2 want exactly one number (ruling 31), after the last `=` if there i
 units, currency, percent and other words around it are ignored (ruling 29). Without a number, or with
 several, the reply is unparseable, without falling back (ruling 33).
 
-What a number is, is told by `numerals.py`. Numbers are compared exactly, without tolerance, as rational
-numbers (ruling 35).
+What a number is, is told by `numerals.py`; a minus or a multiple that stands apart from the digits, and
+expressions that are no number, by `amounts.py` (rulings 83 to 86). Numbers are compared exactly, without
+tolerance, as rational numbers (ruling 35).
 
 Before the rules, one enclosing tag or code fence around the whole reply is taken off (ruling 21).
 """
@@ -19,14 +20,12 @@ Before the rules, one enclosing tag or code fence around the whole reply is take
 import re
 from functools import lru_cache
 
-from nanolm.answers import boxes, markup, numerals, rational, refuse, settle
+from nanolm.answers import amounts, boxes, markup, numerals, rationals, refuse, settle
 from nanolm.schema import Answer, Item, Verdict
 
 RULES = ("box", "answer-line", "last-number", "none")
 
 _DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
-# Content that is no plain number, though digits stand in it.
-_NOT_PLAIN = re.compile(r"\\(?:sqrt|pi|log|ln|sin|cos|tan|binom|infty)(?![A-Za-z])|[√π∞∛]")
 
 
 def extract(reply: str, item: Item) -> Answer:
@@ -48,7 +47,7 @@ def extract(reply: str, item: Item) -> Answer:
 
 def judge(answer: Answer, item: Item) -> Verdict:
     """Right when both are the same rational number."""
-    right = isinstance(answer.value, str) and rational.equal(answer.value, _gold(item.gold))
+    right = isinstance(answer.value, str) and rationals.equal(answer.value, _gold(item.gold))
     return settle(answer, right)
 
 
@@ -62,7 +61,7 @@ def check(item: Item) -> None:
 def _only(reply: str, start: int, end: int, rule: str) -> Answer:
     """The one number of a box or an answer line."""
     start = max(start, reply.rfind("=", start, end) + 1)
-    found = None if _NOT_PLAIN.search(reply, start, end) else numerals.only(reply, start, end)
+    found = amounts.only(reply, start, end, boxed=rule == "box")
     if found is None:
         return Answer(None, rule, markup.trim(reply, start, end), "unparseable")
     return Answer(found.text, rule, (found.start, found.end))
@@ -75,7 +74,7 @@ def _last_number(reply: str, start: int, end: int) -> numerals.Numeral | None:
         digit = _DIGIT.search(reply, line, end)
         if digit:
             # A sign, a point or `\\dfrac{` may stand before the first digit.
-            found = numerals.last(reply, max(line, digit.start() - 16), end)
+            found = amounts.last(reply, max(line, digit.start() - 16), end, line)
             if found:
                 return found
         end = line - 1

@@ -18,7 +18,19 @@ def command(
 
     ENTRIES are names below the reports folder, or run folders. The first is compared with each of the
     others by a paired bootstrap; where an interval holds 0, the two are not shown to differ.
+
+    Two of the form RUN#BENCHMARK compare two formulations of the same questions, of one edition or two:
+    `nanolm compare my-model#arc-easy my-model#arc-easy-letter`.
     """
+    from nanolm.reports import formulations
+
+    if any(map(formulations.is_formulation, entries)):
+        two = formulations.read(entries, reports_dir, edition)
+        if as_json:
+            click.echo(formulations.as_json(entries, two))
+        else:
+            formulations.show(entries, two, list_items)
+        return
     from nanolm.reports import compare as report
 
     found = report.read(entries, reports_dir, edition)

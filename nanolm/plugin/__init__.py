@@ -75,6 +75,7 @@ def _load(config: pytest.Config) -> None:
 
     from nanolm.errors import NanoLMError
     from nanolm.plugin import fixtures
+    from nanolm.plugin.outcomes import Outcomes
     from nanolm.plugin.session import BenchmarkSession
 
     try:
@@ -82,6 +83,12 @@ def _load(config: pytest.Config) -> None:
     except NanoLMError as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(plugin, SESSION)
+    outcomes = Outcomes(config, plugin.collected, is_worker=plugin.worker is not None)
+    config.pluginmanager.register(outcomes, "nanolm-outcomes")
+    if plugin.controller:
+        from nanolm.plugin.controller import Controller
+
+        config.pluginmanager.register(Controller(plugin), "nanolm-controller")
     config.pluginmanager.register(fixtures, "nanolm-fixtures")
 
 

@@ -113,6 +113,8 @@ class Finish:
             else []
         )
         self.started = provenance.now()
+        self.record_from = ""
+        """The folder of a parent edition's record that this run carried over; empty for none."""
         self.score: EntryScore | None = None
         self.details: details.Details | None = None
         self.files: list[Path] = []
@@ -228,6 +230,7 @@ class Finish:
                     "outputs": run.total,
                     "generated": len(run.missing) if run.mode != "none" else 0,
                     "engine_errors": run.engine_errors,
+                    "record_from": self.record_from,
                     "engine": self._engine(run)
                     | {
                         "settings": getattr(engine, "settings", {}),

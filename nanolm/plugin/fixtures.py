@@ -7,7 +7,8 @@ import pytest
 from nanolm.editions import Edition
 from nanolm.entries import Entry
 from nanolm.plugin import SESSION
-from nanolm.plugin.session import BenchmarkSession, Recorded
+from nanolm.plugin.recorded import Recorded
+from nanolm.plugin.session import BenchmarkSession
 from nanolm.schema import Item
 
 

@@ -161,13 +161,13 @@ def _benchmark(
         skill=of_skill,
         raw=of_raw,
         items=len(a.items),
-        items_needed=_items_needed(by_item / (a.samples * b.samples)),
+        items_needed=items_needed(by_item / (a.samples * b.samples)),
         only_first=tuple(a.items[i] for i in np.flatnonzero(by_item > 0)),
         only_second=tuple(a.items[i] for i in np.flatnonzero(by_item < 0)),
     )
 
 
-def _items_needed(by_item: npt.NDArray[np.float64]) -> int | None:
+def items_needed(by_item: npt.NDArray[np.float64]) -> int | None:
     """n at which 1.96 · s / √n equals the mean difference, s being the spread over items."""
     mean = float(by_item.mean())
     if math.isclose(mean, 0.0, abs_tol=1e-12):

@@ -111,6 +111,9 @@ ADVERSARIAL = {
     "brackets": "area" + "(" * MEGABYTE,
     "minuses": "area = " + "-" * MEGABYTE + "1",
     "attributes": "area = x" + ".x" * (MEGABYTE // 2),
+    "openers behind words": "so: ```python\n" * (MEGABYTE // 14) + "```",
+    "closers behind code": "```\narea = 1```\n" * (MEGABYTE // 16),
+    "text behind closers": "```\narea = (\n``` so it is\n" * (MEGABYTE // 26),
     "unclosed": "```python\narea = [" + "1," * (MEGABYTE // 2),
 }
 

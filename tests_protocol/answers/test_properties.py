@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanolm import answers
-from nanolm.answers import letter, numerals, rational, reasoning
+from nanolm.answers import letter, numerals, rationals, reasoning
 from nanolm.schema import Item, Verdict
 from tests_protocol.answers import floods, strategies
 
@@ -153,6 +153,45 @@ def test_number_in_any_form_after_anything(data: st.DataObject, number: str, dis
     assert _right("number", reply, number.replace(",", "").replace("７", "7"))
 
 
+APART = (
+    "\\,",
+    "~",
+    "\\!",
+    "\\;",
+    "\\quad ",
+    "\\text{}",
+    "{}",
+    "\u200b",
+    "\\$",
+    "€",
+    "\\text{USD }",
+    "$",
+    "**",
+    "`",
+)
+
+
+@given(st.data(), st.sampled_from("-−–‑﹣"), st.lists(st.sampled_from(APART), max_size=3).map("".join))
+def test_a_minus_is_never_lost(data: st.DataObject, minus: str, apart: str) -> None:
+    """Whatever form stands between a sign and its digits, the number is negative (ruling 85)."""
+    number = f"{minus}{apart}5"
+    place = data.draw(
+        st.sampled_from(
+            [
+                "\\boxed{%s}",
+                "\\boxed{x = %s}",
+                "Answer: %s",
+                "**Answer:** about %s",
+                "We get %s in all",
+                "It is %s.",
+            ]
+        )
+    )
+    reply = data.draw(strategies.prose) + "\n" + place % number
+    assert _verdict("number", reply, "-5").correct
+    assert not _verdict("number", reply, "5").correct
+
+
 @given(st.data(), st.sampled_from(TYPES[:3]))
 def test_noise_never_makes_a_wrong_answer_right(data: st.DataObject, answer_type: str) -> None:
     gold, wrong = {"letter": ("B", "C"), "label": ("oos", "order"), "number": ("72", "27")}[answer_type]
@@ -165,7 +204,7 @@ def test_noise_never_makes_a_wrong_answer_right(data: st.DataObject, answer_type
 
 @given(st.fractions(), st.fractions())
 def test_numbers_are_compared_exactly(one: object, other: object) -> None:
-    assert rational.equal(str(one), str(other)) == (one == other)
+    assert rationals.equal(str(one), str(other)) == (one == other)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=4))
@@ -173,7 +212,7 @@ def test_a_decimal_is_read_as_itself(value: object) -> None:
     text = f"{value:f}"
     found = numerals.only(text, 0, len(text))
     assert found is not None
-    assert rational.equal(found.text, text)
+    assert rationals.equal(found.text, text)
 
 
 WORST = (
@@ -197,6 +236,17 @@ WORST = (
     ("", "<|im_end|>", ""),
     ("The answer is ", "B or ", ""),
     ("Answer: ", "\\text{", ""),
+    ("Answer: -", "\\,", "5"),
+    ("\\boxed{", "-", "5}"),
+    ("", "-7 ", ""),
+    ("", "5 million ", ""),
+    ("\\boxed{", "7²", "}"),
+    ("\\boxed{3", "\\times", "5}"),
+    ("", "5k ", ""),
+    ("B. ", "((", "x"),
+    ("", "• ", "Venus"),
+    ("Answer: A ", "a ", ""),
+    ("Answer: B ", "or\n", "C"),
 )
 
 

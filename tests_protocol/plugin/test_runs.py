@@ -336,3 +336,26 @@ def test_the_debugger_stops_at_a_wrong_answer(tmp_path: Path) -> None:
     assert "entering PDB" in out
     assert process.returncode == 0, out
     assert len(names(tmp_path, "constant")) == 4
+
+
+def test_a_patch_edition_takes_its_parents_record(whole: tuple[Path, str], tmp_path: Path) -> None:
+    """§10: nothing is generated anew, and the parent's record stays as it is."""
+    patch = tmp_path / "mini-1.0.1"
+    patch.mkdir()
+    (patch / "edition.toml").write_text(
+        'name = "mini-1.0.1"\ntitle = "mini"\nversion = "1.0.1"\n'
+        'summary = "A mended rule."\ninherits = "mini"\n'
+    )
+    reports = tmp_path / "reports"
+    shutil.copytree(whole[0] / "mini", reports / "mini")
+    parent, own = (reports / name / "constant" / "outputs.jsonl" for name in ("mini", "mini-1.0.1"))
+    before = parent.read_bytes()
+    status, out = run(
+        reports, "tests_benchmarks", "--entry=constant", f"--edition={patch}", "--record-mode=none"
+    )
+    assert status == 0, out
+    assert own.read_bytes() == parent.read_bytes() == before
+    about = json.loads((own.parent / "run.json").read_text())
+    assert (about["generated"], about["record_from"]) == (0, str(parent.parent))
+    score_of = [json.loads((path.parent / "score.json").read_text()) for path in (parent, own)]
+    assert score_of[0]["benchmarks"] == score_of[1]["benchmarks"]

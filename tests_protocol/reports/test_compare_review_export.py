@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from nanolm.cli import cli
-from nanolm.errors import UsageError
+from nanolm.cli.compare import command as compare_command
+from nanolm.errors import NanoLMError, UsageError
 from nanolm.reports import review
-from nanolm.reports.folders import find
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.folders import RunFolder, find
 
 WriteRun = Callable[..., Path]
 
@@ -138,3 +138,26 @@ def test_the_data_card_explains_every_column(reports: Path, tmp_path: Path) -> N
     told = {cells[0].strip("| `"): cells[2].strip(" |") for cells in rows}
     assert list(told) == parquet.read_schema(written[0]["file"]).names
     assert all(len(text) > 10 for text in told.values())
+
+
+def test_two_formulations_of_the_same_questions(
+    write_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """RUN#BENCHMARK: the run that has the benchmark is found; names that are none are told."""
+    write_run(tmp_path, "one", 0.9)
+    write_run(tmp_path, "two", 0.4)
+    options = f"--reports-dir={tmp_path}"
+    done = CliRunner().invoke(
+        compare_command, ["one#arc-easy-mini", "two#arc-easy-mini", options, "--json"], catch_exceptions=False
+    )
+    found = json.loads(done.stdout)
+    assert found["items"] == 10
+    assert found["names"] == ["one#arc-easy-mini", "two#arc-easy-mini"]
+    assert found["difference"]["value"] == pytest.approx(found["first"]["value"] - found["second"]["value"])
+    for wrong, words in (
+        (["one#arc-easy-mini", "two#arc-esy-mini"], "arc-easy-mini"),
+        (["one#arc-easy-mini", "two"], "expected two of the form RUN#BENCHMARK"),
+        (["one#arc-easy-mini", "two#banking77-mini"], "have no item in common"),
+    ):
+        with pytest.raises(NanoLMError, match=words):
+            CliRunner().invoke(compare_command, [*wrong, options], catch_exceptions=False)

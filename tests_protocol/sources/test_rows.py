@@ -52,7 +52,9 @@ def forms(rows: list[dict[str, str]]) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", list(forms(ROWS)))
 def test_all_formats_give_the_same_rows(tmp_path: Path, name: str, packed: bool) -> None:
     data = forms(ROWS)[name]
-    file = as_file(tmp_path, name + ".gz" if packed else name, gzip.compress(data) if packed else data)
+    file = as_file(
+        tmp_path, name + ".gz" if packed else name, gzip.compress(data, mtime=0) if packed else data
+    )
     assert list(read_rows(file)) == ROWS
 
 
@@ -83,12 +85,12 @@ def test_any_text_survives_jsonl_and_csv(tmp_path_factory: pytest.TempPathFactor
         ("a.csv", "a,b\n1,2\n".encode("utf-16"), SourceError, "is not UTF-8"),
         ("a.jsonl", b'{"a": 1}\n{"a": 2}\n{"a": 3\n{"a": 4}\n', ItemError, "row 2: not JSON"),
         ("a.json", b"", SourceError, "is not JSON"),
-        ("a.json.gz", gzip.compress(b'[{"a": 1}]')[:-3], SourceError, "broken gzip"),
+        ("a.json.gz", gzip.compress(b'[{"a": 1}]', mtime=0)[:-3], SourceError, "broken gzip"),
         ("a.parquet", b"", SourceError, "can't be read as Parquet"),
         ("a.parquet", parquet([{"a": 1}])[:-20] + b"x" * 20, SourceError, "can't be read as Parquet"),
-        ("a.parquet.gz", gzip.compress(parquet([{"a": 1}]))[:-9], SourceError, "broken gzip"),
+        ("a.parquet.gz", gzip.compress(parquet([{"a": 1}]), mtime=0)[:-9], SourceError, "broken gzip"),
         ("a.parquet", b"PAR1", SourceError, "can't be read as Parquet"),
-        ("a.jsonl.gz", gzip.compress(b'{"a": 1}\n' * 999)[:-9], SourceError, "broken gzip"),
+        ("a.jsonl.gz", gzip.compress(b'{"a": 1}\n' * 999, mtime=0)[:-9], SourceError, "broken gzip"),
         ("a.jsonl.gz", b'{"a": 1}\n', SourceError, "broken gzip"),
         ("a.xlsx", b"", SourceError, "unknown format '.xlsx'; expected one of .jsonl"),
     ],
@@ -135,6 +137,6 @@ def test_whole_documents(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is not JSON"):
         read_json(as_file(tmp_path, "b.json", b"{"))
     with pytest.raises(SourceError, match="broken gzip"):
-        read_json(as_file(tmp_path, "c.json.gz", gzip.compress(b"[]")[:-3]))
+        read_json(as_file(tmp_path, "c.json.gz", gzip.compress(b"[]", mtime=0)[:-3]))
     with pytest.raises(SourceError, match="is not JSON"):
         read_json(as_file(tmp_path, "d.json", b"[" * 100_000))
