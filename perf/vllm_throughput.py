@@ -188,6 +188,7 @@ def main() -> None:
                             stdout=subprocess.PIPE,
                             stderr=log,
                             check=True,
+                            start_new_session=True,  # as our worker: the kernel shares by session
                         )
                     result = json.loads(done.stdout.splitlines()[-1])
                 found.append((result["tokens"] / result["seconds"], result["tokens"] / result["cpu"]))
