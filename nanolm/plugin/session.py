@@ -286,6 +286,12 @@ class BenchmarkSession:
         if self.finish is not None and self.collected.selection:
             self.finish.show(terminalreporter)
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Only now: a second signal while other plugins finish would end the process with its own status."""
+        if self.signals is not None:
+            self.signals.restore()
+
     def close(self) -> None:
         """Let go of everything; may be called twice."""
         if self.run is not None:
@@ -299,5 +305,3 @@ class BenchmarkSession:
         if self._part is not None:
             self._part.close()
         self.checking.close()
-        if self.signals is not None:
-            self.signals.restore()
