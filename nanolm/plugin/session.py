@@ -301,6 +301,12 @@ class BenchmarkSession:
             for problem in self.finish.problems:
                 terminalreporter.write_line(f"Not valid: {problem}", red=True)
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Only now: a second signal while other plugins finish would end the process with its own status."""
+        if self.signals is not None:
+            self.signals.restore()
+
     def close(self) -> None:
         """Let go of everything; may be called twice."""
         if self.run is not None:
@@ -314,5 +320,3 @@ class BenchmarkSession:
         if self._part is not None:
             self._part.close()
         self.checking.close()
-        if self.signals is not None:
-            self.signals.restore()
