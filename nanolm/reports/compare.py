@@ -11,7 +11,8 @@ from rich.table import Table
 
 from nanolm.editions.edition import Edition
 from nanolm.errors import ScoreError, UsageError
-from nanolm.reports.folders import Unmeasured, named, unmeasured
+from nanolm.reports.folders import named
+from nanolm.reports.unmeasured import Unmeasured, unmeasured
 from nanolm.scoring.compare import Comparison, Difference, Results, Usefulness, compare, useful_middle
 
 
@@ -48,7 +49,7 @@ def read(entries: Sequence[str], reports: Path, edition: str | None) -> Compared
 def _measured(results: Mapping[str, Results], left_out: Sequence[Unmeasured]) -> dict[str, Results]:
     """The results without the benchmarks left out. Raises `ScoreError` where an entry then has none."""
     slugs = {each.benchmark for each in left_out}
-    measured = {
+    measured: dict[str, Results] = {
         name: {slug: result for slug, result in of.items() if slug not in slugs}
         for name, of in results.items()
     }
