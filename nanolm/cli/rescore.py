@@ -47,16 +47,18 @@ def command(
     from nanolm.reports import rescore
     from nanolm.reports.folders import edition_named
 
-    if not entry and not everything:
-        found = ", ".join(rescore.recorded_anywhere(reports_dir)) or "none"
-        raise UsageError(f"name an entry, or use --all; entries with a record in {reports_dir}: {found}")
-    if edition_name is None:
-        edition = rescore.only_edition(reports_dir, () if everything else entry)
-    else:
+    if edition_name is not None:
         edition = edition_named(edition_name, reports_dir)
-    names = list(dict.fromkeys([*entry, *(rescore.recorded(reports_dir, edition) if everything else [])]))
+        known = rescore.recorded(reports_dir, edition)
+    elif entry or everything:
+        edition = rescore.only_edition(reports_dir, () if everything else entry)
+        known = rescore.recorded(reports_dir, edition)
+    else:
+        known = list(rescore.recorded_anywhere(reports_dir))
+    names = list(dict.fromkeys([*entry, *(known if everything else [])]))
     if not names:
-        raise UsageError(f"no entry has a record in {reports_dir / edition.name}; run one first")
+        found = ", ".join(known) or "none"
+        raise UsageError(f"name an entry, or use --all; entries with a record in {reports_dir}: {found}")
     failed = False
     for name in names:
         start = time.perf_counter()

@@ -155,9 +155,7 @@ def test_labels_that_collide_are_judged() -> None:
 @pytest.mark.parametrize("raw", [b"\xff\xfe\n", b'{"reply": "\xff", "item": {}}\n'])
 def test_bytes_that_are_no_utf_8_are_named_by_their_line(raw: bytes) -> None:
     with pytest.raises(UsageError, match=r"line 2 is not UTF-8"):
-        CliRunner().invoke(
-            judge.command, ["--type", "letter"], input=b"\n" + raw, catch_exceptions=False
-        )
+        CliRunner().invoke(judge.command, ["--type", "letter"], input=b"\n" + raw, catch_exceptions=False)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_line() -> None:
