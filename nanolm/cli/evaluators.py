@@ -62,13 +62,14 @@ def status(edition: str) -> None:
     from nanolm.sandbox import Evaluators, bubblewrap, environment, of_edition, probe, references
     from nanolm.sources import cache_folder
 
+    chosen = load(edition)
     try:
         path, version = bubblewrap.bwrap()
         probe.probe()
         click.echo(f"sandbox: {path} {'.'.join(map(str, version))} holds")
         for suite in environment.LOCKS:
             click.echo(f"evaluator: {environment.require(suite, cache_folder()).folder.name} is installed")
-        with Evaluators(of_edition(load(edition)), cache_folder()) as evaluators:
+        with Evaluators(of_edition(chosen), cache_folder()) as evaluators:
             marks = references.marks(evaluators)
     except NanoLMError as error:
         click.echo(f"Programs can't be run here: {error}")

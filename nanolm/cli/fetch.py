@@ -72,7 +72,7 @@ def _print_report(edition: Any, report: Any) -> None:
     for each in report.benchmarks:
         if each.note:
             tables.print_line(f"{each.benchmark}: {each.note}")
-    for error in report.errors:
+    for error in dict.fromkeys(report.errors):
         click.echo(f"nanolm: {error}", err=True)
     missing = [source.source for source in report.sources if not source.complete]
     if missing:

@@ -12,7 +12,7 @@ import msgspec
 from nanolm import answers
 from nanolm.answers import reasoning
 from nanolm.entries.entry import Reasoning
-from nanolm.errors import UsageError
+from nanolm.errors import ItemError, UsageError
 from nanolm.schema import Decoding, FinishReason, FunctionSignature, Item, Output, Verdict
 
 TYPES = ("letter", "label", "number", "math", "code", "tool_calls", "reasoning", "featherweight_letter")
@@ -89,7 +89,13 @@ def _lines(kind: str, stream: BinaryIO) -> Iterator[Line]:
         if not raw.strip():
             continue
         try:
-            line = msgspec.convert(json.loads(raw, parse_float=Decimal), Line)
+            text = raw.decode("utf-8-sig", "surrogatepass")
+        except UnicodeDecodeError:
+            raise UsageError(
+                f"standard input, line {number} is not UTF-8; expected one JSON object a line, in UTF-8"
+            ) from None
+        try:
+            line = msgspec.convert(json.loads(text, parse_float=Decimal), Line)
         except (ValueError, RecursionError) as error:  # msgspec's and json's errors are ValueErrors
             raise UsageError(
                 f"standard input, line {number}: {error}; expected one JSON object a line, "
@@ -104,7 +110,23 @@ def _lines(kind: str, stream: BinaryIO) -> Iterator[Line]:
                 f"standard input, line {number}: its item lacks {' and '.join(missing)}, "
                 f"which --type {kind} needs (nanolm judge --help)"
             )
+        if kind != "reasoning":
+            _check(kind, fields, number)
         yield line
+
+
+def _check(kind: str, fields: Fields, number: int) -> None:
+    """Refuse what no edition could ask either, such as a gold letter beyond the options.
+
+    But labels that are equal after normalisation are judged: a text that equals two equals none (ruling 27).
+    """
+    item = _item(kind, fields, f"standard input, line {number}")
+    if kind == "label" and fields.gold in fields.labels:
+        return
+    try:
+        answers.get(item.answer_type).check(item)
+    except ItemError as error:
+        raise UsageError(str(error)) from None
 
 
 def _verdicts(kind: str, stream: BinaryIO) -> Iterator[tuple[Line, Verdict]]:
@@ -132,7 +154,7 @@ def _verdicts(kind: str, stream: BinaryIO) -> Iterator[tuple[Line, Verdict]]:
                 yield waiting.pop(0), verdict
 
 
-def _item(kind: str, fields: Fields) -> Item:
+def _item(kind: str, fields: Fields, source: str = "") -> Item:
     return Item(
         benchmark="stdin",
         id="line",
@@ -143,6 +165,9 @@ def _item(kind: str, fields: Fields) -> Item:
         labels=fields.labels,
         function=fields.function,
         functions=fields.functions,
+        source=source,
+        dataset="stdin",  # a program is read but not run: its evaluator needs no name
+        task="line",
     )
 
 

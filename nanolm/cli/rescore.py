@@ -15,7 +15,11 @@ _SHOWN = 200
 @click.command()
 @click.argument("entry", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Every entry that has a record.")
-@click.option("--edition", "edition_name", default="nano-lm-v1", show_default=True, help="Name or folder.")
+@click.option(
+    "--edition",
+    "edition_name",
+    help="The edition, by name or folder (default: the only one with a record of the entry).",
+)
 @click.option("--reports-dir", type=click.Path(path_type=Path), default=Path("reports"), show_default=True)
 @click.option("--diff", is_flag=True, help="List every verdict that changed, with both rules.")
 @click.option(
@@ -27,7 +31,7 @@ _SHOWN = 200
 def command(
     entry: tuple[str, ...],
     everything: bool,
-    edition_name: str,
+    edition_name: str | None,
     reports_dir: Path,
     diff: bool,
     against: str | None,
@@ -43,10 +47,17 @@ def command(
     from nanolm.reports import rescore
     from nanolm.reports.folders import edition_named
 
-    edition = edition_named(edition_name, reports_dir)
-    names = list(dict.fromkeys([*entry, *(rescore.recorded(reports_dir, edition) if everything else [])]))
+    if edition_name is not None:
+        edition = edition_named(edition_name, reports_dir)
+        known = rescore.recorded(reports_dir, edition)
+    elif entry or everything:
+        edition = rescore.only_edition(reports_dir, () if everything else entry)
+        known = rescore.recorded(reports_dir, edition)
+    else:
+        known = list(rescore.recorded_anywhere(reports_dir))
+    names = list(dict.fromkeys([*entry, *(known if everything else [])]))
     if not names:
-        found = ", ".join(rescore.recorded(reports_dir, edition)) or "none"
+        found = ", ".join(known) or "none"
         raise UsageError(f"name an entry, or use --all; entries with a record in {reports_dir}: {found}")
     failed = False
     for name in names:

@@ -10,6 +10,7 @@ from nanolm.editions.items import load_ids
 from nanolm.editions.over_long import still_open
 from nanolm.editions.read import EDITIONS, sources_of
 from nanolm.errors import NanoLMError, unknown
+from nanolm.sources import cache
 from nanolm.sources.fetch import FetchReport, SourceReport, fetch, fetch_from, wanting
 from nanolm.sources.lock import SourcesLock
 
@@ -52,7 +53,8 @@ def fetch_edition(
     """Get the sources of these benchmarks (default: all) and build their items into the cache.
 
     With `from_folder` from there, else from the hub and GitHub, with a progress line if `progress`; with
-    `again` also what is held of files whose sum is not pinned yet.
+    `again` also what is held of files whose sum is not pinned yet. Raises `SourceError` where the cache
+    folder can't be made or written.
     """
     for slug in benchmarks:
         if slug not in edition.benchmarks:
@@ -63,6 +65,7 @@ def fetch_edition(
     if not benchmarks:
         names += [corpus.source for corpus in edition.corpora.values()]
     sources = list(dict.fromkeys(names))
+    cache.require_folder(to_write=any(wanting(lock, name, again) for name in sources))
     if from_folder is not None:
         report = fetch_from(lock, from_folder, sources)
     elif progress:

@@ -18,7 +18,7 @@ from nanolm.editions.edition_file import (
     PatchFile,
 )
 from nanolm.editions.frozen import read_frozen
-from nanolm.errors import EditionError, unknown
+from nanolm.errors import EditionError, UsageError, unknown
 from nanolm.schema import Decoding
 from nanolm.sources import tables
 from nanolm.sources.lock import SourcesLock, read_lock
@@ -62,6 +62,8 @@ def _load(name_or_folder: str | Path, heirs: tuple[Path, ...]) -> Edition:
 def _folder(name_or_folder: str | Path, heir: Path | None) -> Path:
     """Absolute, without symbolic links, so that every process agrees on it."""
     text = str(name_or_folder)
+    if not text.strip():
+        raise UsageError(f"the edition's name is empty; expected one of {', '.join(names())}, or a folder")
     if isinstance(name_or_folder, str) and text in names():
         return (EDITIONS / text.replace("-", "_")).resolve()
     folder = Path(text).expanduser()

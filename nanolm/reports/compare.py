@@ -1,6 +1,6 @@
 """`nanolm compare`: reads runs, compares them pairwise, prints tables or JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,9 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from nanolm.editions.edition import Edition
-from nanolm.errors import UsageError
+from nanolm.errors import ScoreError, UsageError
 from nanolm.reports.folders import named
-from nanolm.scoring.compare import Comparison, Difference, Usefulness, compare, useful_middle
+from nanolm.reports.unmeasured import Unmeasured, unmeasured
+from nanolm.scoring.compare import Comparison, Difference, Results, Usefulness, compare, useful_middle
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +22,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     edition: Edition
     comparisons: tuple[Comparison, ...]
     middle: tuple[Usefulness, ...]
+    left_out: tuple[Unmeasured, ...] = ()
+    """Benchmarks that some entry has unmeasured items of: what was not measured is not wrong."""
 
 
 def read(entries: Sequence[str], reports: Path, edition: str | None) -> Compared:
@@ -31,14 +34,37 @@ def read(entries: Sequence[str], reports: Path, edition: str | None) -> Compared
     results = {name: run.results(found) for name, run in zip(entries, runs, strict=True)}
     if len(results) < len(entries):
         raise UsageError("the same entry is named twice; a comparison needs different entries")
+    left_out = tuple(each for name in entries for each in unmeasured(name, results[name]))
+    measured = _measured(results, left_out)
     first = entries[0]
+    pairs = (compare(found, (first, measured[first]), (name, measured[name])) for name in entries[1:])
     return Compared(
         edition=found,
-        comparisons=tuple(
-            compare(found, (first, results[first]), (name, results[name])) for name in entries[1:]
-        ),
-        middle=tuple(useful_middle(found, results)),
+        comparisons=tuple(_without(found, pair, left_out) for pair in pairs),
+        middle=tuple(useful_middle(found, measured)),
+        left_out=left_out,
     )
+
+
+def _measured(results: Mapping[str, Results], left_out: Sequence[Unmeasured]) -> dict[str, Results]:
+    """The results without the benchmarks left out. Raises `ScoreError` where an entry then has none."""
+    slugs = {each.benchmark for each in left_out}
+    measured: dict[str, Results] = {
+        name: {slug: result for slug, result in of.items() if slug not in slugs}
+        for name, of in results.items()
+    }
+    if slugs and not all(measured.values()):
+        raise ScoreError("no benchmark is left to compare. " + " ".join(map(str, left_out)))
+    return measured
+
+
+def _without(edition: Edition, pair: Comparison, left_out: Sequence[Unmeasured]) -> Comparison:
+    """No category of a benchmark left out, and no index, is the one that the edition defines (§8)."""
+    if not left_out:
+        return pair
+    parts = {edition.benchmarks[each.benchmark].category for each in left_out}
+    kept = {slug: difference for slug, difference in pair.categories.items() if slug not in parts}
+    return msgspec.structs.replace(pair, index=None, categories=kept)
 
 
 def as_json(found: Compared) -> str:
@@ -58,6 +84,7 @@ def as_json(found: Compared) -> str:
             for each in found.comparisons
         ],
         "useful_middle": msgspec.to_builtins(found.middle),
+        "left_out": msgspec.to_builtins(found.left_out),
     }
     return msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
 
@@ -69,7 +96,7 @@ def _told(difference: Difference | None) -> dict[str, object] | None:
 
 
 def show(found: Compared, list_items: bool) -> None:
-    """Print a table per pair, then the useful middle."""
+    """Print a table per pair, then the useful middle and what was left out."""
     console = Console(highlight=False)
     for each in found.comparisons:
         console.print(_table(found.edition, each))
@@ -80,6 +107,10 @@ def show(found: Compared, list_items: bool) -> None:
         title = found.edition.benchmarks[line.benchmark].title
         why = "every interval reaches chance" if line.place == "floor" else "every raw accuracy is above 90%"
         console.print(f"{title} can't tell these entries apart: at the {line.place}, {why}.", markup=False)
+    for missing in found.left_out:
+        console.print(f"Left out: {missing}", markup=False, soft_wrap=True)
+    if found.left_out:
+        console.print("Without them there is no index, and no category that they belong to.", markup=False)
 
 
 def _table(edition: Edition, each: Comparison) -> Table:

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nanolm.errors import UsageError, unknown
+from nanolm.errors import ScoreError, UsageError, unknown
 from nanolm.reports.folders import RunFolder, edition_of, find
+from nanolm.reports.unmeasured import unmeasured
 from nanolm.schema import Interval
 from nanolm.scoring.formulations import Formulations, compare_formulations
 from nanolm.scoring.result import BenchmarkResult
@@ -39,6 +40,8 @@ def _result(name: str, reports: Path, edition: str | None) -> BenchmarkResult:
     results = run.results(edition_of([run]))
     if slug not in results:
         raise UsageError(str(unknown(f"benchmark of the run {run.path}", slug, results)))
+    for missing in unmeasured(name, {slug: results[slug]}):
+        raise ScoreError(f"nothing to compare: {missing}")
     return results[slug]
 
 

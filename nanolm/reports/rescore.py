@@ -6,12 +6,13 @@ from pathlib import Path
 
 import msgspec
 
+from nanolm import editions
 from nanolm.editions.edition import Edition
 from nanolm.entries.entry import Entry
-from nanolm.errors import RecordError
+from nanolm.errors import RecordError, UsageError, unknown
 from nanolm.records import Record, is_recorded, provenance
 from nanolm.reports import details, publishable, score_file, summary
-from nanolm.reports.folders import record_folder
+from nanolm.reports.folders import edition_named, record_folder
 from nanolm.run import Suite
 from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally, entry_score, score_entry
@@ -64,6 +65,46 @@ def recorded(reports: Path, edition: Edition) -> list[str]:
     return sorted(
         {path.name for place in places if place.is_dir() for path in place.iterdir() if is_recorded(path)}
     )
+
+
+def recorded_anywhere(reports: Path) -> dict[str, list[str]]:
+    """The entries that have a record, by name, each with the names of the editions it is of."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(reports.glob("*/*")):
+        if is_recorded(path):
+            found.setdefault(path.name, []).append(path.parent.name)
+    return dict(sorted(found.items()))
+
+
+def only_edition(reports: Path, entries: Sequence[str]) -> Edition:
+    """The one edition that these entries have a record of; without names, the only one with any record.
+
+    Raises `UsageError`, naming the editions, when there are several, and when there is none.
+    """
+    known = recorded_anywhere(reports)
+    editions_of = [set(known[name]) for name in entries if name in known]
+    found = sorted(set().union(*known.values()).intersection(*editions_of))
+    names = ", ".join(found)
+    if len(found) == 1:
+        if found[0] not in editions.names() and not (reports / found[0] / "edition.toml").exists():
+            raise UsageError(
+                f"the records in {reports / found[0]} are of edition {found[0]!r}, which is not one of nanolm's "
+                f"own ({', '.join(editions.names())}); name its folder with --edition path/to/folder"
+            )
+        return edition_named(found[0], reports)
+    if not known:
+        raise UsageError(
+            f"no record below {reports}/: expected {reports}/<edition>/<entry>/outputs.jsonl, written by "
+            "`pytest tests_benchmarks --entry=NAME`; name another folder with --reports-dir"
+        )
+    for name in entries:
+        if name not in known:  # may be a model's path, which only an edition makes an entry of
+            said = unknown("record", name, known)
+            raise UsageError(f"{said} (below {reports}/); for a model's path say --edition, too ({names})")
+    whose = " and ".join(entries) or "the entries"
+    if not found:
+        raise UsageError(f"{whose} have no edition in common that all have a record of; rescore them one by one")
+    raise UsageError(f"{reports}/ has records of {whose} of several editions ({names}); say which with --edition")
 
 
 def entry_of(folder: Path) -> Entry | None:

@@ -208,3 +208,16 @@ def write_atomically(path: Path, data: bytes) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def require_folder(to_write: bool) -> None:
+    """Make the cache folder; with `to_write` also try to write there.
+
+    Raises `SourceError`: said once, before every file would fail for the same reason.
+    """
+    place = cache_folder()
+    with full_disk(place):
+        place.mkdir(parents=True, exist_ok=True)
+        if to_write:
+            with tempfile.TemporaryFile(dir=place):
+                pass

@@ -1,6 +1,7 @@
 """What a person sees of `nanolm fetch` and `nanolm edition`."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from nanolm.cli import cli
-from nanolm.errors import EditionError
+from nanolm.errors import EditionError, SourceError, UsageError
 
 FIXTURES = Path(__file__).resolve().parents[2] / "nanolm" / "editions" / "mini"
 
@@ -103,3 +104,23 @@ def test_a_source_with_another_sum_is_named_by_its_file(tmp_path: Path) -> None:
     assert lines[0] == f"source.banking77.file.banking_data/test.csv.sha256: '{old}' -> '{'0' * 64}'"
     assert lines[1].startswith("Untouched: items and prompts (29,636 in 10 of 12 benchmarks, digest ")
     assert f"Only sources differ; `nanolm edition lock {copy} --check` shows whether items do." in lines
+
+
+@pytest.mark.parametrize("edition", ["mini", "nano-lm-v1"])
+def test_a_cache_that_is_no_folder_is_told_once(
+    edition: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("NANOLM_CACHE", str(tmp_path / "file"))
+    error = run("fetch", "--edition", edition).exception
+    assert isinstance(error, SourceError)
+    assert re.search(r"can't write below .*file: .*NANOLM_CACHE", str(error))
+
+
+def test_an_unknown_or_empty_edition_is_named() -> None:
+    unknown = run("evaluators", "status", "--edition", "nosuch").exception
+    empty = run("fetch", "--edition=").exception
+    assert isinstance(unknown, UsageError)
+    assert "unknown edition 'nosuch'" in str(unknown)
+    assert isinstance(empty, UsageError)
+    assert "the edition's name is empty; expected one of" in str(empty)

@@ -122,6 +122,47 @@ def test_a_bad_line_is_named(line: str, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "item", "said"),
+    [
+        ("letter", {"options": ["x", "y"], "gold": "Z"}, "found gold 'Z'; expected one of A, B"),
+        ("letter", {"options": ["x"], "gold": "A"}, "found 1 options; expected 2 to 26"),
+        ("label", {"labels": ["late", "oos"], "gold": "early"}, "found gold 'early'; expected one of its 2"),
+        ("number", {"gold": "abc"}, "found gold 'abc'; expected the text of one number"),
+        ("math", {"gold": " "}, "found gold ' '; expected an expression"),
+        ("code", {"function": "1f"}, "expected a Python identifier"),
+        ("tool_calls", {"gold": ["f"], "functions": {"f": {}}}, "a gold call without a name"),
+        ("featherweight_letter", {"choices": list("wxyz"), "gold": "E"}, "expected A, B, C or D"),
+    ],
+)
+def test_an_item_that_no_reply_can_answer_is_refused(kind: str, item: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        _run(kind, "", {"reply": "Answer: B", "item": item})
+    assert "standard input, line 2: " in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_labels_that_collide_are_judged() -> None:
+    item = {"labels": ["pin_change", "pin-change", "oos"], "gold": "oos"}
+    assert [
+        each["reason"]
+        for each in _judged(
+            "label", {"reply": "Answer: oos", "item": item}, {"reply": "Answer: pin change", "item": item}
+        )
+    ] == [None, "unparseable"]
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe\n", b'{"reply": "\xff", "item": {}}\n'])
+def test_bytes_that_are_no_utf_8_are_named_by_their_line(raw: bytes) -> None:
+    with pytest.raises(UsageError, match=r"line 2 is not UTF-8"):
+        CliRunner().invoke(judge.command, ["--type", "letter"], input=b"\n" + raw, catch_exceptions=False)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_line() -> None:
+    line = json.dumps({"reply": "Answer: B", "item": LETTER})
+    assert json.loads(_run("letter", "\ufeff" + line))["correct"]
+
+
 @pytest.mark.shared_data
 @pytest.mark.parametrize("kind", judge.TYPES)
 def test_shared_cases(shared_cases: Path, kind: str) -> None:

@@ -54,6 +54,59 @@ def test_compare_with_itself_or_with_nothing_is_refused(reports: Path) -> None:
             run("compare", *arguments, "--reports-dir", reports)
 
 
+def set_reason(folder: Path, benchmark: str, keep: int) -> None:
+    """Make a benchmark's verdicts ones on programs that were not run, but for the first `keep`."""
+    path = folder / "verdicts.jsonl"
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for line in [line for line in lines if line["benchmark"] == benchmark][keep:]:
+        line.update(correct=False, reason="error", detail="not run: no sandbox")
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    score = json.loads((folder / "score.json").read_text("utf-8"))
+    (folder / "score.json").write_text(json.dumps({**score, "complete": False}), "utf-8")
+
+
+def test_what_was_not_measured_is_left_out_and_not_wrong(tmp_path: Path, write_run: WriteRun) -> None:
+    strong = write_run(tmp_path, "strong", 0.9)
+    write_run(tmp_path, "weak", 0.3)
+    set_reason(strong, "mbpp-plus-mini", keep=1)
+    found = json.loads(run("compare", "weak", "strong", "--reports-dir", tmp_path, "--json"))
+    (one,) = found["comparisons"]
+    assert one["index"] is None
+    assert "mbpp-plus-mini" not in one["benchmarks"]
+    assert "evoeval-mini" in one["benchmarks"]
+    assert "coding" not in one["categories"]
+    assert len(one["categories"]) == 5
+    assert "mbpp-plus-mini" not in {line["benchmark"] for line in found["useful_middle"]}
+    (left,) = found["left_out"]
+    assert (left["entry"], left["benchmark"]) == ("strong", "mbpp-plus-mini")
+    assert left["errors"] == left["of"] - 1 > 0
+    text = run("compare", "weak", "strong", "--reports-dir", tmp_path)
+    assert "Left out: mbpp-plus-mini, not measured for strong" in text
+    assert "Index" not in text.replace("no index", "")
+    with pytest.raises(NanoLMError, match="nothing to compare: mbpp-plus-mini"):
+        run("compare", "strong#mbpp-plus-mini", "weak#mbpp-plus-mini", "--reports-dir", tmp_path)
+
+
+def test_samples_that_are_missing_are_not_wrong(tmp_path: Path, write_run: WriteRun) -> None:
+    strong = write_run(tmp_path, "strong", 0.9, samples=4, changes={"complete": False})
+    write_run(tmp_path, "weak", 0.3)
+    path = strong / "verdicts.jsonl"
+    path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
+    found = json.loads(run("compare", "strong", "weak", "--reports-dir", tmp_path, "--json"))
+    (left,) = found["left_out"]
+    assert (left["missing"], left["errors"]) == (1, 0)
+    assert left["benchmark"] not in found["comparisons"][0]["benchmarks"]
+
+
+def test_nothing_measured_is_no_comparison(tmp_path: Path, write_run: WriteRun) -> None:
+    strong = write_run(tmp_path, "strong", 0.9)
+    write_run(tmp_path, "weak", 0.3)
+    for slug in json.loads((strong / "score.json").read_text("utf-8"))["benchmarks"]:
+        set_reason(strong, slug, keep=0)
+    with pytest.raises(NanoLMError, match="no benchmark is left to compare"):
+        run("compare", "strong", "weak", "--reports-dir", tmp_path)
+
+
 def test_a_run_folder_can_be_named(reports: Path) -> None:
     assert find(str(reports / "mini" / "weak"), Path("nowhere")) == reports / "mini" / "weak"
 

@@ -21,9 +21,9 @@ from nanolm.verdicts.judge import Judge
 MINI = editions.load("mini")
 
 
-def rescore(reports: Path, *options: str) -> str:
+def rescore(reports: Path, *options: str, edition: tuple[str, ...] = ("--edition=mini",)) -> str:
     done = CliRunner().invoke(
-        command, [*options, "--edition=mini", f"--reports-dir={reports}"], catch_exceptions=False
+        command, [*options, *edition, f"--reports-dir={reports}"], catch_exceptions=False
     )
     assert done.exit_code == 0, done.output
     return done.stdout
@@ -87,6 +87,38 @@ def test_without_a_record_or_a_name_it_says_what_to_do(tmp_path: Path) -> None:
         rescore(tmp_path, "constant")
     with pytest.raises(NanoLMError, match=r"use --all; entries with a record in .*: none"):
         rescore(tmp_path)
+
+
+def test_the_edition_is_the_only_one_with_a_record(tmp_path: Path, write_record: Callable[..., Path]) -> None:
+    folder = write_record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{gold}}"})
+    write_record(tmp_path, {"gsm8k-platinum-mini": "0"}, name="other")
+    assert "oracle: " in rescore(tmp_path, "oracle", edition=())
+    assert json.loads((folder / "score.json").read_text())["edition"] == "mini"
+    assert "other: " in rescore(tmp_path, "--all", edition=())
+    # a second edition that only one of them has a record of
+    (tmp_path / "nano-lm-v1" / "oracle").mkdir(parents=True)
+    (tmp_path / "nano-lm-v1" / "oracle" / "outputs.jsonl").write_bytes(b"")
+    assert "other: " in rescore(tmp_path, "other", edition=())
+    assert "oracle: " in rescore(tmp_path, "oracle", "other", edition=())
+    for names in (["oracle"], ["--all"]):
+        with pytest.raises(NanoLMError, match=r"several editions \(mini, nano-lm-v1\); say which with --edition"):
+            rescore(tmp_path, *names, edition=())
+    with pytest.raises(NanoLMError, match="did you mean other"):
+        rescore(tmp_path, "othr", edition=())
+
+
+def test_without_an_edition_and_a_record_it_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(NanoLMError, match="no record below .*pytest tests_benchmarks"):
+        rescore(tmp_path, "oracle", edition=())
+    with pytest.raises(NanoLMError, match="use --all"):
+        rescore(tmp_path, edition=())
+    for edition, name in (("their-own", "one"), ("mini", "two")):
+        (tmp_path / edition / name).mkdir(parents=True)
+        (tmp_path / edition / name / "outputs.jsonl").write_bytes(b"")
+    with pytest.raises(NanoLMError, match=r"edition 'their-own', which is not one of nanolm's own"):
+        rescore(tmp_path, "one", edition=())
+    with pytest.raises(NanoLMError, match="one and two have no edition in common"):
+        rescore(tmp_path, "one", "two", edition=())
 
 
 def test_a_judge_of_an_entry_strips_its_own_marks() -> None:
