@@ -1,7 +1,6 @@
 """Builds the board: one folder of pages that opens from the file system (§8, §9, §10)."""
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -11,8 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from nanolm.editions.edition import Edition
-from nanolm.errors import ScoreError
-from nanolm.reports import charts, viewer
+from nanolm.reports import charts, site, viewer
 from nanolm.reports.card import card
 from nanolm.reports.folders import RunFolder, check_edition, runs
 from nanolm.reports.gate import Gate, gate
@@ -49,7 +47,7 @@ def build(
     """Read all runs below `folder` and write the site to `out`.
 
     Raises `ScoreError` when runs of several editions lie there, or while a sanity check fails; `RecordError`
-    for files that can't be read. Pages of an earlier board in `out` are replaced.
+    for files that can't be read. Pages of an earlier board in `out` are replaced once all new ones are there.
     """
     found = runs(folder)
     check_edition(found, edition)
@@ -59,15 +57,15 @@ def build(
     table = rows(found, checks.checked)
     order = {row.name: place for place, row in enumerate(table)}
     found.sort(key=lambda run: order[run.name])
-    _clear(out)
     hidden = [slug for slug, spec in edition.benchmarks.items() if not spec.redistribute and not private]
     shown = [slug for slug in edition.benchmarks if slug not in hidden]
     with_outputs = [run for run in found if run.has_outputs()]
-    counts = viewer.write(out / "data", with_outputs, shown, items_of)
-    _write_site_data(out, edition, table, {slug: n for slug, n in counts.items() if n})
-    _write_pages(out, edition, found, table, checks, private, {slug for slug, n in counts.items() if n})
-    (out / "board.json").write_bytes(as_json(edition, table))
-    (out / "board.csv").write_text(as_csv(edition, table), encoding="utf-8")
+    with site.replacing(out) as new:
+        counts = viewer.write(new / "data", with_outputs, shown, items_of)
+        _write_site_data(new, edition, table, {slug: n for slug, n in counts.items() if n})
+        _write_pages(new, edition, found, table, checks, private, {slug for slug, n in counts.items() if n})
+        (new / "board.json").write_bytes(as_json(edition, table))
+        (new / "board.csv").write_text(as_csv(edition, table), encoding="utf-8")
     return Built(
         page=out / "board.html",
         entries=len(table),
@@ -76,16 +74,6 @@ def build(
         left_out=tuple(hidden),
         without_outputs=tuple(run.name for run in found if not run.has_outputs()),
     )
-
-
-def _clear(out: Path) -> None:
-    """Remove what an earlier board left; a folder that holds anything else is not touched."""
-    if out.exists() and any(out.iterdir()) and not (out / "board.html").exists():
-        raise ScoreError(f"{out} is not empty and holds no board; name a new or empty folder with -o")
-    for name in ("data", "entries", "cards", "static"):
-        shutil.rmtree(out / name, ignore_errors=True)
-    for name in ("data", "entries", "cards", "static"):
-        (out / name).mkdir(parents=True, exist_ok=True)
 
 
 def _environment() -> jinja2.Environment:
@@ -160,7 +148,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: Mapping[str, int]) -> None:
-    site = {
+    told = {
         "chunk": viewer.CHUNK,
         "categories": {
             category.slug: {
@@ -174,7 +162,7 @@ def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: 
         },
         "entries": {row.file_name: {"title": row.label} for row in table},
     }
-    text = json.dumps(site).replace("<", "\\u003c")
+    text = json.dumps(told).replace("<", "\\u003c")
     (out / "data" / "site.js").write_text(f"window.nanolmSite = {text};\n", encoding="ascii")
 
 

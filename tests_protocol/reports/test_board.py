@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,64 @@ def test_a_folder_that_is_no_board_is_not_touched(tmp_path: Path, mini: Edition,
     with pytest.raises(ScoreError, match="not empty and holds no board"):
         _build(tmp_path, mini)
     assert (tmp_path / "site" / "precious.txt").exists()
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_failed_board_leaves_the_earlier_one_and_nothing_new(
+    tmp_path: Path, mini: Edition, write_run: WriteRun
+) -> None:
+    run = write_run(tmp_path, "one")
+    _build(tmp_path, mini)
+    (tmp_path / "site" / "CNAME").write_text("example.org")
+    before, beside = _files(tmp_path / "site"), sorted(path.name for path in tmp_path.iterdir())
+    whole = (run / "outputs.jsonl").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    (run / "outputs.jsonl").write_bytes(lines[0] + b"{nonsense\n" + b"".join(lines[1:]))
+    with pytest.raises(RecordError, match=r"outputs\.jsonl"):
+        _build(tmp_path, mini)
+    assert _files(tmp_path / "site") == before
+    with pytest.raises(RecordError, match=r"outputs\.jsonl"):
+        build(tmp_path / "mini", tmp_path / "far" / "away" / "site", mini, lambda slug: None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == beside
+    (run / "outputs.jsonl").write_bytes(whole)
+    write_run(tmp_path, "two")
+    assert _build(tmp_path, mini).entries == 2
+    after = _files(tmp_path / "site")
+    assert after["CNAME"] == b"example.org"
+    assert "entries/two.html" in after
+    (tmp_path / "mini" / "two").rename(tmp_path / "gone")
+    _build(tmp_path, mini)
+    assert _files(tmp_path / "site") == before, "pages of an entry that is gone go too"
+
+
+def test_a_move_that_fails_is_undone(
+    tmp_path: Path, mini: Edition, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path, "one")
+    _build(tmp_path, mini)
+    before = _files(tmp_path / "site")
+    write_run(tmp_path, "two")
+    move = shutil.move
+
+    def fails(source: Path, to: Path) -> Any:
+        if source.parent.name == "new" and to.name == "entries":
+            raise OSError("disk full")
+        return move(source, to)
+
+    monkeypatch.setattr(shutil, "move", fails)
+    with pytest.raises(OSError, match="disk full"):
+        _build(tmp_path, mini)
+    assert _files(tmp_path / "site") == before
+
+
+def test_a_file_is_no_place_for_a_board(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    write_run(tmp_path, "one")
+    (tmp_path / "site").write_text("mine")
+    with pytest.raises(ScoreError, match="is a file"):
+        _build(tmp_path, mini)
 
 
 def test_broken_files_are_named(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
