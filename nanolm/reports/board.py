@@ -10,9 +10,9 @@ import jinja2
 from markupsafe import Markup
 
 from nanolm.editions.edition import Edition
-from nanolm.reports import charts, site, viewer
+from nanolm.reports import charts, evidence, site, viewer
 from nanolm.reports.card import card
-from nanolm.reports.folders import RunFolder, check_edition, runs
+from nanolm.reports.folders import RunFolder, check_edition, runs, without_score
 from nanolm.reports.gate import Gate, gate
 from nanolm.reports.table import Row, as_csv, as_json, rows
 from nanolm.schema import BenchmarkScore
@@ -39,6 +39,8 @@ class Built(NamedTuple):
     """Benchmarks whose items are not in the viewer because they must not be redistributed."""
     without_outputs: tuple[str, ...]
     """Entries that are not in the viewer and not compared: no outputs or no verdicts lie beside them."""
+    notes: tuple[str, ...]
+    """What else is to be said: records without a score, runs whose score can't be checked."""
 
 
 def build(
@@ -54,7 +56,12 @@ def build(
     for run in found:
         run.identify(edition)
     checks = gate(folder, found)
-    table = rows(found, checks.checked)
+    unverified = {run.name: why for run in found if (why := evidence.missing(run, edition))}
+    results = evidence.judged(
+        [run for run in found if run.score.complete and run.name not in unverified], edition
+    )
+    notes = (*without_score(folder), *(f"{name} is not ranked. {why}" for name, why in unverified.items()))
+    table = rows(found, checks.checked, unverified)
     order = {row.name: place for place, row in enumerate(table)}
     found.sort(key=lambda run: order[run.name])
     hidden = [slug for slug, spec in edition.benchmarks.items() if not spec.redistribute and not private]
@@ -63,7 +70,17 @@ def build(
     with site.replacing(out) as new:
         counts = viewer.write(new / "data", with_outputs, shown, items_of)
         _write_site_data(new, edition, table, {slug: n for slug, n in counts.items() if n})
-        _write_pages(new, edition, found, table, checks, private, {slug for slug, n in counts.items() if n})
+        _write_pages(
+            new,
+            edition,
+            found,
+            table,
+            checks,
+            private,
+            {slug for slug, n in counts.items() if n},
+            results,
+            without_score(folder),
+        )
         (new / "board.json").write_bytes(as_json(edition, table))
         (new / "board.csv").write_text(as_csv(edition, table), encoding="utf-8")
     return Built(
@@ -73,6 +90,7 @@ def build(
         items=sum(counts.values()),
         left_out=tuple(hidden),
         without_outputs=tuple(run.name for run in found if not run.has_outputs()),
+        notes=notes,
     )
 
 
@@ -95,14 +113,17 @@ def _write_pages(
     checks: Gate,
     private: bool,
     shown: set[str],
+    results: evidence.Results,
+    unscored: Sequence[str],
 ) -> None:
     pages, top = _environment(), charts.ceiling(table)
-    differences, middle = _comparisons(edition, found)
+    differences, middle = _comparisons(edition, results)
     common = {"edition": edition, "rows": table, "private": private}
     board = pages.get_template("board.html").render(
         **common,
         root="",
         gate=checks,
+        unscored=unscored,
         top=top,
         measures=MEASURES,
         lines=_chance_lines(edition, table),
@@ -167,11 +188,9 @@ def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: 
 
 
 def _comparisons(
-    edition: Edition, found: Sequence[RunFolder]
+    edition: Edition, results: evidence.Results
 ) -> tuple[dict[str, dict[str, Difference | None]], list[Usefulness]]:
-    """Pairwise differences and the useful middle, over runs that are complete and have verdicts."""
-    results = {run.name: run.results(edition) for run in found if run.score.complete and run.has_verdicts()}
-    results = {name: each for name, each in results.items() if len(each) == len(edition.benchmarks)}
+    """Pairwise differences and the useful middle, over runs that are complete and have all verdicts."""
     if len(results) < 2:
         return {}, []
     real = {name: each for name, each in results.items() if name not in ("oracle", "constant", "random")}

@@ -366,3 +366,108 @@ def test_odd_names_get_files_of_their_own(tmp_path: Path, mini: Edition, write_r
         assert re.fullmatch(r"[A-Za-z0-9._-]+", page)
         assert (site / "data" / "arc-easy-mini" / f"{page}-0.js").exists()
     assert "prompt" in (site / "data" / "arc-easy-mini" / "items-0.js").read_text()
+
+
+def _change(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    score = json.loads((folder / "score.json").read_bytes())
+    change(score)
+    (folder / "score.json").write_text(json.dumps(score))
+
+
+@pytest.mark.parametrize(
+    ("what", "change"),
+    [
+        ("index", lambda score: score["index"].update(value=95.0, low=94.0, high=96.0)),
+        ("raw index", lambda score: score.update(raw_index=95.0)),
+        ("category knowledge", lambda score: score["categories"]["knowledge"].update(value=0.9)),
+        ("skill on arc-easy-mini", lambda score: score["benchmarks"]["arc-easy-mini"].update(skill=0.9)),
+        ("raw accuracy on arc-easy-mini", lambda score: score["benchmarks"]["arc-easy-mini"].update(raw=0.9)),
+    ],
+)
+def test_a_score_that_is_not_its_verdicts_is_refused(
+    tmp_path: Path,
+    mini: Edition,
+    write_run: WriteRun,
+    pass_checks: Any,
+    what: str,
+    change: Callable[[dict[str, Any]], None],
+) -> None:
+    folder = write_run(tmp_path, "one")
+    pass_checks(tmp_path / "mini")
+    _change(folder, change)
+    with pytest.raises(ScoreError, match=f"one.*not of one judging: {what} "):
+        _build(tmp_path, mini)
+    assert not (tmp_path / "site").exists()
+
+
+def _whole_but_for(kept: int | None) -> Callable[[Path], None]:
+    def cut(folder: Path) -> None:
+        lines = (folder / "verdicts.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "verdicts.jsonl").write_bytes(b"".join(lines[:kept]))
+
+    return cut
+
+
+def _alone(folder: Path) -> None:
+    for name in ("outputs.jsonl", "verdicts.jsonl", "run.json"):
+        (folder / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (_alone, "holds no outputs and no verdicts.jsonl"),
+        (lambda folder: (folder / "outputs.jsonl").unlink(), "holds no outputs."),
+        (lambda folder: (folder / "verdicts.jsonl").unlink(), "holds no verdicts.jsonl"),
+        (_whole_but_for(0), r"lacks verdicts: .*arc-easy-mini 0 of"),
+        (_whole_but_for(-3), r"lacks verdicts: \S+ \d+ of \d+ \("),
+    ],
+)
+def test_what_nothing_can_check_is_not_ranked(
+    tmp_path: Path,
+    write_run: WriteRun,
+    pass_checks: Any,
+    spoil: Callable[[Path], None],
+    why: str,
+) -> None:
+    write_run(tmp_path, "good", 0.6)
+    spoil(write_run(tmp_path, "bad", 0.9))
+    pass_checks(tmp_path / "mini")
+    done = CliRunner().invoke(
+        cli, ["board", str(tmp_path / "mini"), "-o", str(tmp_path / "site")], catch_exceptions=False
+    )
+    assert re.search(rf"^bad is not ranked\. Nothing to check its score by: .*{why}", done.output, re.M)
+    board = json.loads((tmp_path / "site" / "board.json").read_bytes())
+    assert [(each["entry"], each["rank"]) for each in board["entries"]] == [("good", 1), ("bad", None)]
+    assert board["entries"][1]["marks"] == ["unverified"]
+    assert "Nothing to check its score by" in (tmp_path / "site" / "board.html").read_text()
+
+
+def test_a_part_that_calls_itself_complete_is_not_ranked(
+    tmp_path: Path, mini: Edition, write_run: WriteRun, pass_checks: Any
+) -> None:
+    write_run(tmp_path, "half", limit=3, changes={"complete": True, "publishable": True})
+    pass_checks(tmp_path / "mini")
+    assert _build(tmp_path, mini).ranked == 0
+
+
+def test_a_record_without_a_score_is_named(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    write_run(tmp_path, "one")
+    (write_run(tmp_path, "random") / "score.json").unlink()
+    note = "random has no score.json; `nanolm rescore` writes it"
+    assert _build(tmp_path, mini).notes == (note,)
+    assert note in (tmp_path / "site" / "board.html").read_text()
+    (tmp_path / "mini" / "one" / "score.json").unlink()
+    with pytest.raises(RecordError, match=f"no run in .*{note}"):
+        _build(tmp_path, mini)
+
+
+def test_two_runs_of_a_name_say_their_editions(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    write_run(tmp_path, "one")
+    other = write_run(tmp_path / "far", "one", changes={"edition": "other", "edition_digest": "0" * 16})
+    other.rename(tmp_path / "mini" / "two")
+    with pytest.raises(RecordError, match=rf"of the editions mini \({mini.digest}\) and other \(0000"):
+        _build(tmp_path, mini)
+    _change(tmp_path / "mini" / "two", lambda score: score.update(edition="mini", edition_digest=mini.digest))
+    with pytest.raises(RecordError, match="expected one: move a copy elsewhere"):
+        _build(tmp_path, mini)
