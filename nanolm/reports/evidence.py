@@ -8,6 +8,7 @@ from nanolm.editions.edition import Edition
 from nanolm.errors import ScoreError
 from nanolm.records import is_recorded
 from nanolm.reports.folders import RunFolder
+from nanolm.schema import Interval
 from nanolm.scoring import BenchmarkResult, score_entries
 from nanolm.verdicts import file
 
@@ -52,14 +53,17 @@ def judged(found: Sequence[RunFolder], edition: Edition) -> Results:
     scores = score_entries(edition, results, intervals=False)
     for run in found:
         told, by_verdicts = run.score, scores[run.name]
-        _same(run, "index", told.index and told.index.value, by_verdicts.index and by_verdicts.index.value)
+        _same(run, "index", _value(told.index), _value(by_verdicts.index))
         _same(run, "raw index", told.raw_index, by_verdicts.raw_index)
         for slug, category in by_verdicts.categories.items():
-            there = told.categories.get(slug)
-            _same(run, f"category {slug}", there and there.value, category.value)
+            _same(run, f"category {slug}", _value(told.categories.get(slug)), category.value)
         for slug, line in by_verdicts.benchmarks.items():
             _same(run, f"skill on {slug}", told.benchmarks[slug].skill, line.skill)
     return results
+
+
+def _value(interval: Interval | None) -> float | None:
+    return interval.value if interval else None
 
 
 def _same(run: RunFolder, what: str, told: float | None, by_verdicts: float | None) -> None:

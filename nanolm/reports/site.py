@@ -20,7 +20,7 @@ def replacing(out: Path) -> Iterator[Path]:
     """
     target = out.resolve()
     if target.exists() and not target.is_dir():
-        raise ScoreError(f"{out} is a file; name a new or empty folder with -o")
+        raise ScoreError(f"{out} is a file, expected a folder; check the path given with -o")
     if target.exists() and any(target.iterdir()) and not (target / "board.html").exists():
         raise ScoreError(f"{out} is not empty and holds no board; name a new or empty folder with -o")
     made = _make(target.parent)
