@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from nanolm.editions.edition import Edition
+from nanolm.editions.frozen import read_frozen
+from nanolm.editions.read import suite_folder
 from nanolm.errors import ScoreError
 from nanolm.records import is_recorded
 from nanolm.reports.folders import RunFolder
@@ -47,8 +49,11 @@ def _lacking(what: str) -> str:
 def judged(found: Sequence[RunFolder], edition: Edition) -> Results:
     """What the verdicts of these complete runs come to, by name, once their scores are found to say the same.
 
-    Raises `ScoreError` for a score that is not what §8 makes of the verdicts beside it.
+    Raises `ScoreError` for a score that is not what §8 makes of the verdicts beside it and the edition's
+    frozen chance levels.
     """
+    for run in found:
+        _check_chance(run, edition)
     results = {run.name: run.results(edition) for run in found}
     scores = score_entries(edition, results, intervals=False)
     for run in found:
@@ -60,6 +65,17 @@ def judged(found: Sequence[RunFolder], edition: Edition) -> Results:
         for slug, line in by_verdicts.benchmarks.items():
             _same(run, f"skill on {slug}", told.benchmarks[slug].skill, line.skill)
     return results
+
+
+def _check_chance(run: RunFolder, edition: Edition) -> None:
+    frozen = read_frozen(suite_folder(edition))
+    for slug, line in frozen.benchmarks.items() if frozen else ():
+        told = run.score.benchmarks.get(slug)
+        if slug in edition.benchmarks and told and not math.isclose(told.chance, line.chance, abs_tol=1e-9):
+            raise ScoreError(
+                f"{run.path / 'score.json'} has chance level {told.chance:.6f} on {slug}, edition "
+                f"{edition.name} froze {line.chance:.6f}. Run `nanolm rescore` on this entry"
+            )
 
 
 def _value(interval: Interval | None) -> float | None:

@@ -400,6 +400,13 @@ def test_a_score_that_is_not_its_verdicts_is_refused(
     assert not (tmp_path / "site").exists()
 
 
+def test_a_chance_level_of_its_own_is_refused(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    folder = write_run(tmp_path, "one")
+    _change(folder, lambda score: score["benchmarks"]["arc-easy-mini"].update(chance=0.01))
+    with pytest.raises(ScoreError, match=r"chance level 0\.010000 on arc-easy-mini, edition mini froze"):
+        _build(tmp_path, mini)
+
+
 def _whole_but_for(kept: int | None) -> Callable[[Path], None]:
     def cut(folder: Path) -> None:
         lines = (folder / "verdicts.jsonl").read_bytes().splitlines(keepends=True)
