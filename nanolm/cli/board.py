@@ -34,10 +34,7 @@ def command(folder: Path | None, out: Path, edition: str | None, private: bool, 
     click.echo(
         f"{built.page}: {built.entries} entries, {built.ranked} ranked, {built.items:,} items to look at"
     )
-    if built.without_outputs:
-        click.echo(
-            f"Not among the items, for want of outputs with verdicts: {', '.join(built.without_outputs)} "
-            "(`nanolm rescore` writes verdicts)"
-        )
+    for note in built.notes:
+        click.echo(note)
     if built.left_out:
         click.echo(f"Items of {', '.join(built.left_out)} are left out: not to be redistributed (--private)")

@@ -25,8 +25,9 @@ def command(
     from nanolm.reports import groups
     from nanolm.reports.folders import edition_named, find
 
-    folder = find(entry, reports_dir, edition)
-    chosen = edition_named(edition or folder.parent.name, folder.parent.parent)
+    asked = edition_named(edition, reports_dir) if edition else None
+    folder = find(entry, reports_dir, asked.name if asked else None)
+    chosen = asked or edition_named(folder.parent.name, folder.parent.parent)
     found = groups.by_group(chosen, folder, benchmarks)
     if as_json:
         tables.print_json([{**msgspec.to_builtins(one), "accuracy": one.accuracy} for one in found])

@@ -1,7 +1,6 @@
 """Builds the board: one folder of pages that opens from the file system (§8, §9, §10)."""
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -11,10 +10,9 @@ import jinja2
 from markupsafe import Markup
 
 from nanolm.editions.edition import Edition
-from nanolm.errors import ScoreError
-from nanolm.reports import charts, viewer
+from nanolm.reports import charts, evidence, site, viewer
 from nanolm.reports.card import card
-from nanolm.reports.folders import RunFolder, check_edition, runs
+from nanolm.reports.folders import RunFolder, check_edition, runs, without_score
 from nanolm.reports.gate import Gate, gate
 from nanolm.reports.table import Row, as_csv, as_json, rows
 from nanolm.schema import BenchmarkScore
@@ -41,6 +39,8 @@ class Built(NamedTuple):
     """Benchmarks whose items are not in the viewer because they must not be redistributed."""
     without_outputs: tuple[str, ...]
     """Entries that are not in the viewer and not compared: no outputs or no verdicts lie beside them."""
+    notes: tuple[str, ...]
+    """What else is to be said: records without a score, runs whose score can't be checked."""
 
 
 def build(
@@ -49,25 +49,40 @@ def build(
     """Read all runs below `folder` and write the site to `out`.
 
     Raises `ScoreError` when runs of several editions lie there, or while a sanity check fails; `RecordError`
-    for files that can't be read. Pages of an earlier board in `out` are replaced.
+    for files that can't be read. Pages of an earlier board in `out` are replaced once all new ones are there.
     """
     found = runs(folder)
     check_edition(found, edition)
     for run in found:
         run.identify(edition)
     checks = gate(folder, found)
-    table = rows(found, checks.checked)
+    unverified = {run.name: why for run in found if (why := evidence.missing(run, edition))}
+    results = evidence.judged(
+        [run for run in found if run.score.complete and run.name not in unverified], edition
+    )
+    notes = (*without_score(folder), *(f"{name} is not ranked. {why}" for name, why in unverified.items()))
+    table = rows(found, checks.checked, unverified)
     order = {row.name: place for place, row in enumerate(table)}
     found.sort(key=lambda run: order[run.name])
-    _clear(out)
     hidden = [slug for slug, spec in edition.benchmarks.items() if not spec.redistribute and not private]
     shown = [slug for slug in edition.benchmarks if slug not in hidden]
     with_outputs = [run for run in found if run.has_outputs()]
-    counts = viewer.write(out / "data", with_outputs, shown, items_of)
-    _write_site_data(out, edition, table, {slug: n for slug, n in counts.items() if n})
-    _write_pages(out, edition, found, table, checks, private, {slug for slug, n in counts.items() if n})
-    (out / "board.json").write_bytes(as_json(edition, table))
-    (out / "board.csv").write_text(as_csv(edition, table), encoding="utf-8")
+    with site.replacing(out) as new:
+        counts = viewer.write(new / "data", with_outputs, shown, items_of)
+        _write_site_data(new, edition, table, {slug: n for slug, n in counts.items() if n})
+        _write_pages(
+            new,
+            edition,
+            found,
+            table,
+            checks,
+            private,
+            {slug for slug, n in counts.items() if n},
+            results,
+            without_score(folder),
+        )
+        (new / "board.json").write_bytes(as_json(edition, table))
+        (new / "board.csv").write_text(as_csv(edition, table), encoding="utf-8")
     return Built(
         page=out / "board.html",
         entries=len(table),
@@ -75,17 +90,8 @@ def build(
         items=sum(counts.values()),
         left_out=tuple(hidden),
         without_outputs=tuple(run.name for run in found if not run.has_outputs()),
+        notes=notes,
     )
-
-
-def _clear(out: Path) -> None:
-    """Remove what an earlier board left; a folder that holds anything else is not touched."""
-    if out.exists() and any(out.iterdir()) and not (out / "board.html").exists():
-        raise ScoreError(f"{out} is not empty and holds no board; name a new or empty folder with -o")
-    for name in ("data", "entries", "cards", "static"):
-        shutil.rmtree(out / name, ignore_errors=True)
-    for name in ("data", "entries", "cards", "static"):
-        (out / name).mkdir(parents=True, exist_ok=True)
 
 
 def _environment() -> jinja2.Environment:
@@ -107,14 +113,17 @@ def _write_pages(
     checks: Gate,
     private: bool,
     shown: set[str],
+    results: evidence.Results,
+    unscored: Sequence[str],
 ) -> None:
     pages, top = _environment(), charts.ceiling(table)
-    differences, middle = _comparisons(edition, found)
+    differences, middle = _comparisons(edition, results)
     common = {"edition": edition, "rows": table, "private": private}
     board = pages.get_template("board.html").render(
         **common,
         root="",
         gate=checks,
+        unscored=unscored,
         top=top,
         measures=MEASURES,
         lines=_chance_lines(edition, table),
@@ -160,7 +169,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: Mapping[str, int]) -> None:
-    site = {
+    told = {
         "chunk": viewer.CHUNK,
         "categories": {
             category.slug: {
@@ -174,16 +183,14 @@ def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: 
         },
         "entries": {row.file_name: {"title": row.label} for row in table},
     }
-    text = json.dumps(site).replace("<", "\\u003c")
+    text = json.dumps(told).replace("<", "\\u003c")
     (out / "data" / "site.js").write_text(f"window.nanolmSite = {text};\n", encoding="ascii")
 
 
 def _comparisons(
-    edition: Edition, found: Sequence[RunFolder]
+    edition: Edition, results: evidence.Results
 ) -> tuple[dict[str, dict[str, Difference | None]], list[Usefulness]]:
-    """Pairwise differences and the useful middle, over runs that are complete and have verdicts."""
-    results = {run.name: run.results(edition) for run in found if run.score.complete and run.has_verdicts()}
-    results = {name: each for name, each in results.items() if len(each) == len(edition.benchmarks)}
+    """Pairwise differences and the useful middle, over runs that are complete and have all verdicts."""
     if len(results) < 2:
         return {}, []
     real = {name: each for name, each in results.items() if name not in ("oracle", "constant", "random")}

@@ -172,15 +172,34 @@ def runs(folder: Path) -> list[RunFolder]:
         raise RecordError(
             f"no run in {folder}: expected {folder}/<entry>/score.json; "
             "run `pytest tests_benchmarks --entry=NAME` first, or name the folder of an edition's reports"
+            + "".join(f". {note}" for note in without_score(folder))
         )
-    places: dict[str, Path] = {}
+    places: dict[str, RunFolder] = {}
     for run in found:
         if run.name in places:
-            raise RecordError(
-                f"{places[run.name]} and {run.path} are both runs of {run.name!r}; expected one: move a copy elsewhere"
-            )
-        places[run.name] = run.path
+            raise _twice(places[run.name], run)
+        places[run.name] = run
     return found
+
+
+def _twice(one: RunFolder, other: RunFolder) -> RecordError:
+    of = [(run.score.edition, run.score.edition_digest) for run in (one, other)]
+    both = f"{one.path} and {other.path} are both runs of {one.name!r}"
+    if of[0] == of[1]:
+        return RecordError(f"{both}; expected one: move a copy elsewhere")
+    named = " and ".join(f"{name} ({digest})" for name, digest in of)
+    return RecordError(
+        f"{both}, of the editions {named}; expected runs of one edition in a folder: move the other away"
+    )
+
+
+def without_score(folder: Path) -> list[str]:
+    """A note for each record below `reports/<edition>` that no score.json stands beside."""
+    return [
+        f"{path.name} has no score.json; `nanolm rescore` writes it"
+        for path in sorted(folder.glob("*"))
+        if is_recorded(path) and not (path / "score.json").exists()
+    ]
 
 
 def named(entries: list[str], reports: Path, edition: str | None) -> tuple[Edition, list[RunFolder]]:

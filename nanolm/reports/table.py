@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,7 +25,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The title, with what tells entries of the same title apart: the mode, else the name."""
     file_name: str
     marks: tuple[str, ...]
-    """Why it is not ranked, in a word each: partial, not publishable, superseded, not checked."""
+    """Why it is not ranked, in a word each: partial, not publishable, superseded, unverified, not
+    checked."""
     reasons: tuple[str, ...]
     """The same in full."""
     score: EntryScore
@@ -37,9 +38,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return self.score.index.value if self.score.index else None
 
 
-def rows(found: Sequence[RunFolder], checked: bool) -> list[Row]:
-    """Published entries by rank, then the others by index. Without sanity checks nothing is ranked (§10)."""
-    marks = {run.name: _marks(run, checked) for run in found}
+def rows(found: Sequence[RunFolder], checked: bool, unverified: Mapping[str, str]) -> list[Row]:
+    """Published entries by rank, then the others by index. Without sanity checks nothing is ranked (§10).
+
+    `unverified`: of runs whose score nothing can be checked by, the name and why.
+    """
+    marks = {run.name: _marks(run, checked, unverified.get(run.name, "")) for run in found}
     ranked = ranks(
         {run.name: run.score.index.value for run in found if run.score.index and not marks[run.name]}
     )
@@ -77,16 +81,18 @@ def _place(run: RunFolder, ranked: dict[str, int]) -> tuple[bool, float, str]:
     return run.name not in ranked, ranked.get(run.name, -index), run.name
 
 
-def _marks(run: RunFolder, checked: bool) -> dict[str, str]:
+def _marks(run: RunFolder, checked: bool, unverified: str) -> dict[str, str]:
     """Mark to explanation; empty for a run that is ranked."""
     score, found = run.score, {}
     if not score.complete or score.index is None:
         found["partial"] = "Not every item of every benchmark has its output: these are numbers of a part."
-    if not score.publishable:
+    if not score.publishable or score.not_publishable_because:
         because = "; ".join(score.not_publishable_because) or "the run says so"
         found["not publishable"] = f"Not publishable: {because}."
     if run.superseded_by:
         found["superseded"] = f"Superseded by {run.superseded_by}: kept, no longer ranked."
+    if unverified:
+        found["unverified"] = unverified
     if not checked:
         found["not checked"] = "No sanity check of this edition stands beside these runs (nanolm check)."
     return found

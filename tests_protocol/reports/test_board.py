@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -225,6 +226,64 @@ def test_a_folder_that_is_no_board_is_not_touched(tmp_path: Path, mini: Edition,
     assert (tmp_path / "site" / "precious.txt").exists()
 
 
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_failed_board_leaves_the_earlier_one_and_nothing_new(
+    tmp_path: Path, mini: Edition, write_run: WriteRun
+) -> None:
+    run = write_run(tmp_path, "one")
+    _build(tmp_path, mini)
+    (tmp_path / "site" / "CNAME").write_text("example.org")
+    before, beside = _files(tmp_path / "site"), sorted(path.name for path in tmp_path.iterdir())
+    whole = (run / "outputs.jsonl").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    (run / "outputs.jsonl").write_bytes(lines[0] + b"{nonsense\n" + b"".join(lines[1:]))
+    with pytest.raises(RecordError, match=r"outputs\.jsonl"):
+        _build(tmp_path, mini)
+    assert _files(tmp_path / "site") == before
+    with pytest.raises(RecordError, match=r"outputs\.jsonl"):
+        build(tmp_path / "mini", tmp_path / "far" / "away" / "site", mini, lambda slug: None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == beside
+    (run / "outputs.jsonl").write_bytes(whole)
+    write_run(tmp_path, "two")
+    assert _build(tmp_path, mini).entries == 2
+    after = _files(tmp_path / "site")
+    assert after["CNAME"] == b"example.org"
+    assert "entries/two.html" in after
+    (tmp_path / "mini" / "two").rename(tmp_path / "gone")
+    _build(tmp_path, mini)
+    assert _files(tmp_path / "site") == before, "pages of an entry that is gone go too"
+
+
+def test_a_move_that_fails_is_undone(
+    tmp_path: Path, mini: Edition, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path, "one")
+    _build(tmp_path, mini)
+    before = _files(tmp_path / "site")
+    write_run(tmp_path, "two")
+    move = shutil.move
+
+    def fails(source: Path, to: Path) -> Any:
+        if source.parent.name == "new" and to.name == "entries":
+            raise OSError("disk full")
+        return move(source, to)
+
+    monkeypatch.setattr(shutil, "move", fails)
+    with pytest.raises(OSError, match="disk full"):
+        _build(tmp_path, mini)
+    assert _files(tmp_path / "site") == before
+
+
+def test_a_file_is_no_place_for_a_board(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    write_run(tmp_path, "one")
+    (tmp_path / "site").write_text("mine")
+    with pytest.raises(ScoreError, match="is a file"):
+        _build(tmp_path, mini)
+
+
 def test_broken_files_are_named(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
     folder = write_run(tmp_path, "one")
     verdicts = folder / "verdicts.jsonl"
@@ -307,3 +366,115 @@ def test_odd_names_get_files_of_their_own(tmp_path: Path, mini: Edition, write_r
         assert re.fullmatch(r"[A-Za-z0-9._-]+", page)
         assert (site / "data" / "arc-easy-mini" / f"{page}-0.js").exists()
     assert "prompt" in (site / "data" / "arc-easy-mini" / "items-0.js").read_text()
+
+
+def _change(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    score = json.loads((folder / "score.json").read_bytes())
+    change(score)
+    (folder / "score.json").write_text(json.dumps(score))
+
+
+@pytest.mark.parametrize(
+    ("what", "change"),
+    [
+        ("index", lambda score: score["index"].update(value=95.0, low=94.0, high=96.0)),
+        ("raw index", lambda score: score.update(raw_index=95.0)),
+        ("category knowledge", lambda score: score["categories"]["knowledge"].update(value=0.9)),
+        ("skill on arc-easy-mini", lambda score: score["benchmarks"]["arc-easy-mini"].update(skill=0.9)),
+        ("raw accuracy on arc-easy-mini", lambda score: score["benchmarks"]["arc-easy-mini"].update(raw=0.9)),
+    ],
+)
+def test_a_score_that_is_not_its_verdicts_is_refused(
+    tmp_path: Path,
+    mini: Edition,
+    write_run: WriteRun,
+    pass_checks: Any,
+    what: str,
+    change: Callable[[dict[str, Any]], None],
+) -> None:
+    folder = write_run(tmp_path, "one")
+    pass_checks(tmp_path / "mini")
+    _change(folder, change)
+    with pytest.raises(ScoreError, match=f"one.*not of one judging: {what} "):
+        _build(tmp_path, mini)
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_chance_level_of_its_own_is_refused(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    folder = write_run(tmp_path, "one")
+    _change(folder, lambda score: score["benchmarks"]["arc-easy-mini"].update(chance=0.01))
+    with pytest.raises(ScoreError, match=r"chance level 0\.010000 on arc-easy-mini, edition mini froze"):
+        _build(tmp_path, mini)
+
+
+def _whole_but_for(kept: int | None) -> Callable[[Path], None]:
+    def cut(folder: Path) -> None:
+        lines = (folder / "verdicts.jsonl").read_bytes().splitlines(keepends=True)
+        (folder / "verdicts.jsonl").write_bytes(b"".join(lines[:kept]))
+
+    return cut
+
+
+def _alone(folder: Path) -> None:
+    for name in ("outputs.jsonl", "verdicts.jsonl", "run.json"):
+        (folder / name).unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (_alone, "holds no outputs and no verdicts.jsonl"),
+        (lambda folder: (folder / "outputs.jsonl").unlink(), "holds no outputs."),
+        (lambda folder: (folder / "verdicts.jsonl").unlink(), "holds no verdicts.jsonl"),
+        (_whole_but_for(0), r"lacks verdicts: .*arc-easy-mini 0 of"),
+        (_whole_but_for(-3), r"lacks verdicts: \S+ \d+ of \d+ \("),
+    ],
+)
+def test_what_nothing_can_check_is_not_ranked(
+    tmp_path: Path,
+    write_run: WriteRun,
+    pass_checks: Any,
+    spoil: Callable[[Path], None],
+    why: str,
+) -> None:
+    write_run(tmp_path, "good", 0.6)
+    spoil(write_run(tmp_path, "bad", 0.9))
+    pass_checks(tmp_path / "mini")
+    done = CliRunner().invoke(
+        cli, ["board", str(tmp_path / "mini"), "-o", str(tmp_path / "site")], catch_exceptions=False
+    )
+    assert re.search(rf"^bad is not ranked\. Nothing to check its score by: .*{why}", done.output, re.M)
+    board = json.loads((tmp_path / "site" / "board.json").read_bytes())
+    assert [(each["entry"], each["rank"]) for each in board["entries"]] == [("good", 1), ("bad", None)]
+    assert board["entries"][1]["marks"] == ["unverified"]
+    assert "Nothing to check its score by" in (tmp_path / "site" / "board.html").read_text()
+
+
+def test_a_part_that_calls_itself_complete_is_not_ranked(
+    tmp_path: Path, mini: Edition, write_run: WriteRun, pass_checks: Any
+) -> None:
+    write_run(tmp_path, "half", limit=3, changes={"complete": True, "publishable": True})
+    pass_checks(tmp_path / "mini")
+    assert _build(tmp_path, mini).ranked == 0
+
+
+def test_a_record_without_a_score_is_named(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    write_run(tmp_path, "one")
+    (write_run(tmp_path, "random") / "score.json").unlink()
+    note = "random has no score.json; `nanolm rescore` writes it"
+    assert _build(tmp_path, mini).notes == (note,)
+    assert note in (tmp_path / "site" / "board.html").read_text()
+    (tmp_path / "mini" / "one" / "score.json").unlink()
+    with pytest.raises(RecordError, match=f"no run in .*{note}"):
+        _build(tmp_path, mini)
+
+
+def test_two_runs_of_a_name_say_their_editions(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
+    write_run(tmp_path, "one")
+    other = write_run(tmp_path / "far", "one", changes={"edition": "other", "edition_digest": "0" * 16})
+    other.rename(tmp_path / "mini" / "two")
+    with pytest.raises(RecordError, match=rf"of the editions mini \({mini.digest}\) and other \(0000"):
+        _build(tmp_path, mini)
+    _change(tmp_path / "mini" / "two", lambda score: score.update(edition="mini", edition_digest=mini.digest))
+    with pytest.raises(RecordError, match="expected one: move a copy elsewhere"):
+        _build(tmp_path, mini)

@@ -51,6 +51,19 @@ def test_the_command(folder: Path) -> None:
     assert json.loads(done.output)[0]["accuracy"] == 0.5
 
 
+def test_the_edition_may_be_a_folder(folder: Path, tmp_path: Path) -> None:
+    own = tmp_path / "editions" / "mini-2"
+    own.mkdir(parents=True)
+    (own / "edition.toml").write_text(
+        'name = "mini-2"\ntitle = "m"\nversion = "2"\nsummary = ""\ninherits = "mini"\n'
+    )
+    folder.parent.rename(folder.parent.with_name("mini-2"))
+    arguments = ["groups", "tiny", GROUPED, "-e", str(own), "--json", "--reports-dir", str(tmp_path)]
+    done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)[0]["accuracy"] == 0.5
+
+
 def test_what_there_is_not_is_said(folder: Path) -> None:
     with pytest.raises(UsageError, match="did you mean hellaswag-pro-mini"):
         by_group(MINI, folder, ["hellaswag-pro"])
