@@ -1,6 +1,7 @@
 """An entry's recorded outputs, judged and scored again without a model (§10)."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -116,10 +117,14 @@ def rescore_entry(
     lines = [_not_run(line, known.get(line.key)) for line in lines]
     kept = sum(line is known.get(line.key) for line in lines)
     results, missing = _results(suite, entry, lines, tokens)
+    scored = sum(len(result.items) for result in results.values())
     errors = sum(line.rule == "error" for line in lines)
     reasons = publishable.reasons(edition, entry, engine, code_marks=code_marks())
     if missing or errors:
         reasons.append(f"incomplete: {missing:,} outputs are missing, {errors:,} are engine errors")
+    if missing:
+        every = sum(map(len, items.values()))
+        reasons.append(f"partial: scored over the {scored:,} of {every:,} items that have all their outputs")
     not_run = sum(map(_is_not_run, lines))
     if not_run:
         reasons.append(f"code was not run for {not_run:,} outputs (nanolm evaluators install)")
@@ -132,6 +137,8 @@ def rescore_entry(
         engine=engine,
         not_publishable_because=reasons,
     )
+    if missing:  # an index is one of the whole edition
+        score = msgspec.structs.replace(score, index=None, raw_index=None)
     changes = tuple(rescore.diff(old, lines)) if old else ()
     try:
         partial = score_file.place(target, score).name == score_file.PARTIAL
@@ -200,11 +207,20 @@ def _not_run(line: VerdictLine, before: VerdictLine | None) -> VerdictLine:
 def _results(
     suite: Suite, entry: Entry, lines: Sequence[VerdictLine], tokens: Mapping[file.Key, int]
 ) -> tuple[dict[str, BenchmarkResult], int]:
-    """Counts by benchmark, and how many samples have no output."""
-    tallies = {
-        slug: Tally(spec, *suite.chance(slug), suite.ids(slug), entry.samples)
-        for slug, spec in suite.edition.benchmarks.items()
-    }
+    """Counts by benchmark, and how many of the edition's samples have no output.
+
+    As in a run on a part of the edition, only what was asked is counted: items that lack an output are left
+    out, and benchmarks without an item.
+    """
+    asked = {slug: suite.ids(slug) for slug in suite.edition.benchmarks}
+    recorded = Counter((line.benchmark, line.item) for line in lines)
+    results = {}
+    for slug, spec in suite.edition.benchmarks.items():
+        whole = [item for item in asked[slug] if recorded[slug, item] >= entry.samples]
+        if whole:
+            results[slug] = Tally(spec, *suite.chance(slug), whole, entry.samples)
     for line in lines:
-        tallies[line.benchmark].add(line.item, line.sample, line.verdict, tokens[line.key])
-    return {slug: tally.result() for slug, tally in tallies.items()}, sum(t.missing for t in tallies.values())
+        if recorded[line.benchmark, line.item] >= entry.samples:
+            results[line.benchmark].add(line.item, line.sample, line.verdict, tokens[line.key])
+    missing = sum(map(len, asked.values())) * entry.samples - len(lines)
+    return {slug: tally.result() for slug, tally in results.items()}, missing

@@ -40,11 +40,37 @@ def test_a_second_rescore_gives_the_same_bytes(tmp_path: Path, write_record: Cal
     first = (folder / "verdicts.jsonl").read_bytes()
     score = json.loads((folder / "score.json").read_text())
     assert score["benchmarks"]["gsm8k-platinum-mini"]["raw"] == 1.0
-    assert score["benchmarks"]["banking77-mini"]["raw"] == 0.0
+    assert "banking77-mini" not in score["benchmarks"]
     assert (score["complete"], score["publishable"]) == (False, False)
     assert "outputs are missing" in " ".join(score["not_publishable_because"])
     assert "0 verdicts changed" in rescore(tmp_path, "--all")
     assert (folder / "verdicts.jsonl").read_bytes() == first
+
+
+def test_a_record_of_a_part_is_scored_over_that_part(
+    tmp_path: Path, write_record: Callable[..., Path], replies: dict[str, str]
+) -> None:
+    """What was never asked is not wrong, and a part of an edition has no index."""
+    folder = write_record(tmp_path, replies)
+    kept: dict[str, int] = {}
+    lines = []
+    for line in (folder / "outputs.jsonl").read_text().splitlines(keepends=True):
+        slug = json.loads(line)["benchmark"]
+        kept[slug] = kept.get(slug, 0) + 1
+        lines += [line] if kept[slug] <= 2 else []
+    (folder / "outputs.jsonl").write_text("".join(lines))
+    found = json.loads(rescore(tmp_path, "oracle", "--json"))
+    missing = sum(kept.values()) - len(lines)
+    assert (found["outputs"], found["missing"], found["index"]) == (len(lines), missing, None)
+    score = json.loads((folder / "score.json").read_text())
+    assert {one["items"] for one in score["benchmarks"].values()} == {2}
+    assert score["benchmarks"]["arc-easy-mini"]["raw"] == 1.0
+    assert (score["index"], score["raw_index"], score["complete"]) == (None, None, False)
+    assert any(why.startswith(f"incomplete: {missing} outputs") for why in score["not_publishable_because"])
+    assert any("partial: scored over the" in why for why in score["not_publishable_because"])
+    (folder / "outputs.jsonl").write_text("")
+    assert "none" in rescore(tmp_path, "oracle")
+    assert json.loads((folder / "score.json").read_text())["benchmarks"] == {}
 
 
 def test_a_changed_rule_is_listed_with_both_rules(write_record: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
