@@ -35,7 +35,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_second_rescore_gives_the_same_bytes(tmp_path: Path, write_record: Callable[..., Path]) -> None:
-    folder = write_record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{gold}}", "arc-easy-mini": "Answer: {gold}"})
+    folder = write_record(
+        tmp_path, {"gsm8k-platinum-mini": "\\boxed{{gold}}", "arc-easy-mini": "Answer: {gold}"}
+    )
     assert "no verdicts were there before" in rescore(tmp_path, "oracle")
     first = (folder / "verdicts.jsonl").read_bytes()
     score = json.loads((folder / "score.json").read_text())
@@ -73,7 +75,9 @@ def test_a_record_of_a_part_is_scored_over_that_part(
     assert json.loads((folder / "score.json").read_text())["benchmarks"] == {}
 
 
-def test_a_changed_rule_is_listed_with_both_rules(write_record: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_rule_is_listed_with_both_rules(
+    write_record: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_record(tmp_path, {"gsm8k-platinum-mini": "It is {gold}."})
     rescore(tmp_path, "oracle")
     from nanolm.answers import number
@@ -87,7 +91,9 @@ def test_a_changed_rule_is_listed_with_both_rules(write_record: Callable[..., Pa
     assert change["before"]["rule"] != change["after"]["rule"] == "strict"
 
 
-def test_code_that_can_not_be_run_here_keeps_its_verdict(tmp_path: Path, write_record: Callable[..., Path]) -> None:
+def test_code_that_can_not_be_run_here_keeps_its_verdict(
+    tmp_path: Path, write_record: Callable[..., Path]
+) -> None:
     folder = write_record(tmp_path, {"mbpp-plus-mini": "```python\nx = 1\n```"})
     assert "code verdicts taken over" not in rescore(tmp_path, "oracle")
     lines = list(file.read(folder / file.FILE))
