@@ -90,6 +90,8 @@ def rescore_entry(
 ) -> Rescored:
     """Write `verdicts.jsonl` and `score.json` anew; unchanged rules give the same verdict file.
 
+    Raises `RecordError` for an output that was made by another entry or on another prompt.
+
     `code_marks`: says, after judging, what stands against this machine's code verdicts.
     `against`: the run folder whose verdicts changes are named against (default: the verdicts that were
     there, or else those beside the record). The record and `run.json` stay as they are; what judged again
@@ -97,6 +99,7 @@ def rescore_entry(
     """
     started = provenance.now()
     suite = Suite(edition)
+    prompts = _prompts(suite)
     with Record(recorded_in) as record:
         items = {slug: suite.items(slug) for slug in edition.benchmarks}
         old = _before(against) if against else _before(target) or _before(recorded_in)
@@ -106,6 +109,7 @@ def rescore_entry(
         def outputs() -> Iterator[Output]:
             for output in record.outputs():
                 tokens[output.benchmark, output.item, output.sample] = output.output_tokens
+                _made_as_asked(edition, entry, output, prompts.get((output.benchmark, output.item)))
                 engine.update(name=output.engine, version=output.engine_version)
                 yield output
 
@@ -184,6 +188,39 @@ def rescore_entry(
         kept=kept,
         time_outs=judge.time_outs,
     )
+
+
+def _prompts(suite: Suite) -> dict[tuple[str, str], str]:
+    """The digest of every item's prompt, by benchmark and item."""
+    return {
+        (slug, item.id): prompt.digest
+        for slug in suite.edition.benchmarks
+        for whole in [suite.whole(slug)]
+        for item, prompt in zip(whole.items, whole.prompts, strict=True)
+    }
+
+
+def _made_as_asked(edition: Edition, entry: Entry, output: Output, prompt: str | None) -> None:
+    """Raises `RecordError` for an output of another entry or on another prompt, as a run does (§10).
+
+    `prompt`: the digest of the item's; None for an item that the edition does not have, which is told by
+    who pairs outputs with items.
+    """
+    if prompt is None:
+        return
+    now = {"entry": entry.digest, "prompt_digest": prompt}
+    differs = [
+        f"{name} {getattr(output, name)!r} in the record, {value!r} now"
+        for name, value in now.items()
+        if getattr(output, name) != value
+    ]
+    if differs:
+        raise RecordError(
+            f"recorded under other conditions: {output.benchmark} {output.item} sample {output.sample}: "
+            f"{'; '.join(differs)}. "
+            f"Expected outputs of the entry {entry.name} on the prompts of {edition.name}: restore the "
+            "run.json or the edition it was made with, or generate anew with --record-mode=all"
+        )
 
 
 def _before(folder: Path) -> list[VerdictLine]:

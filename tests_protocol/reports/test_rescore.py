@@ -75,6 +75,27 @@ def test_a_record_of_a_part_is_scored_over_that_part(
     assert json.loads((folder / "score.json").read_text())["benchmarks"] == {}
 
 
+@pytest.mark.parametrize(("field", "was"), [("prompt_digest", "f" * 16), ("entry", "another")])
+def test_outputs_made_under_other_conditions_are_refused(
+    tmp_path: Path, write_record: Callable[..., Path], field: str, was: str
+) -> None:
+    """As in a run: what was asked otherwise, or of another model, is no output of this entry."""
+    folder = write_record(tmp_path, {"arc-easy-mini": "Answer: {gold}"})
+    rescore(tmp_path, "oracle")
+    lines = (folder / "outputs.jsonl").read_text().splitlines()
+    changed = json.loads(lines[3])
+    changed[field] = was
+    lines[3] = json.dumps(changed)
+    (folder / "outputs.jsonl").write_text("\n".join(lines) + "\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(
+        NanoLMError,
+        match=rf"outputs.jsonl: .*arc-easy-mini {changed['item']} .*{field} '{was}' in the record",
+    ):
+        rescore(tmp_path, "oracle")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def test_a_changed_rule_is_listed_with_both_rules(
     write_record: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
