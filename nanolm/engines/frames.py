@@ -46,6 +46,12 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     start: int
 
 
+class Work(msgspec.Struct, frozen=True, tag=True):
+    """Handed over as one, so that all of it is there before the engine's next step."""
+
+    messages: tuple[Ask | Score, ...]
+
+
 class Abort(msgspec.Struct, frozen=True, tag=True):
     """Nobody waits for these any more."""
 
@@ -91,17 +97,17 @@ class Fatal(msgspec.Struct, frozen=True, tag=True):
     error: str
 
 
-ToWorker = Settings | Ask | Score | Abort
+ToWorker = Settings | Work | Abort
 FromWorker = Ready | Done | Scored | Beat | Fatal
 _to_worker = msgspec.msgpack.Decoder(ToWorker)
 _from_worker = msgspec.msgpack.Decoder(FromWorker)
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def write(stream: BinaryIO, message: ToWorker | FromWorker) -> None:
-    """Write one message and flush. Raises `OSError` when the other side is gone."""
-    data = _encode(message)
-    stream.write(_LENGTH.pack(len(data)) + data)
+def write(stream: BinaryIO, *messages: ToWorker | FromWorker) -> None:
+    """Write messages and flush. Raises `OSError` when the other side is gone."""
+    encoded = map(_encode, messages)
+    stream.write(b"".join(part for data in encoded for part in (_LENGTH.pack(len(data)), data)))
     stream.flush()
 
 

@@ -91,6 +91,7 @@ class Replica:
         self.ready: frames.Ready | None = None
         self.fatal = ""
         self.unfinished_tokens = 0
+        self._work_at_hand: list[frames.Ask | frames.Score] = []
         self._log_start = log.stat().st_size if log.exists() else 0
         environment = dict(os.environ, VLLM_NO_USAGE_STATS="1", DO_NOT_TRACK="1")
         if version.endswith("+cpu"):
@@ -121,7 +122,7 @@ class Replica:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        self._work = os.fdopen(work_write, "wb")
+        self._pipe = os.fdopen(work_write, "wb")
         self._done = os.fdopen(done_read, "rb")
         self.send(settings)
         self._listener = threading.Thread(target=self._listen, args=(inbox,), daemon=True)
@@ -137,9 +138,19 @@ class Replica:
     def send(self, message: frames.ToWorker) -> None:
         """Hand a message over; a worker that is gone is noticed by the listener."""
         try:
-            frames.write(self._work, message)
+            frames.write(self._pipe, message)
         except OSError:
             return
+
+    def put(self, message: frames.Ask | frames.Score) -> None:
+        """Lay a request ready for `hand_over`."""
+        self._work_at_hand.append(message)
+
+    def hand_over(self) -> None:
+        """Send what was put, as one message: requests that trickle in make the first batches small."""
+        if self._work_at_hand:
+            self.send(frames.Work(tuple(self._work_at_hand)))
+            self._work_at_hand.clear()
 
     @property
     def limit(self) -> float:
@@ -166,7 +177,7 @@ class Replica:
         if self.watcher.stdin:
             self.watcher.stdin.close()
         with contextlib.suppress(OSError):
-            self._work.close()
+            self._pipe.close()
 
 
 class VLLMEngine:
@@ -241,6 +252,7 @@ class VLLMEngine:
             while pending or any(replica.in_flight for replica in self._replicas.values()):
                 for replica in self._replicas.values():
                     self._fill(replica, pending, attempts)
+                    replica.hand_over()
                 replica, message = self._next()
                 if isinstance(message, frames.Done) and message.number in replica.in_flight:
                     self._failures.clear()
@@ -271,7 +283,8 @@ class VLLMEngine:
                     replica.parts.clear()
 
     def _fill(self, replica: Replica, pending: deque[Request], attempts: Counter[Key]) -> None:
-        """Hand over as much as vLLM can look ahead to: its batch and three more behind it.
+        """Hand over as much as vLLM can look ahead to: its batch and three more behind it, but no more than
+        the replica's share of what is left, so that the first to be ready leaves work to the others.
 
         Requests that were in hand when the engine ended go in small company, and alone the last time: the
         one that ends it is told from those that were only there.
@@ -280,10 +293,12 @@ class VLLMEngine:
             return
         batch = int(replica.ready.settings["max_num_seqs"] or 256)
         windows = (4 * batch, max(1, batch // 4), 1)
+        left = len(pending) + sum(len(one.in_flight) for one in self._replicas.values())
+        share = -(-left // len(self._devices))
         tried = max((attempts[_key(request)] for request, *_ in replica.in_flight.values()), default=0)
         while pending:
             tried = max(tried, attempts[_key(pending[0])])
-            if len(replica.in_flight) >= windows[tried]:
+            if len(replica.in_flight) >= min(share, windows[tried]):
                 return
             request = pending.popleft()
             if request.alternatives:
@@ -291,7 +306,7 @@ class VLLMEngine:
                 continue
             self._number += 1
             replica.in_flight[self._number] = (request, time.time(), time.monotonic())
-            replica.send(
+            replica.put(
                 frames.Ask(
                     number=self._number,
                     prompt_ids=request.prompt_ids,
@@ -311,7 +326,7 @@ class VLLMEngine:
             self._number += 1
             replica.in_flight[self._number] = (request, gathered.started, time.monotonic())
             replica.parts[self._number] = (gathered, place)
-            replica.send(frames.Score(number=self._number, ids=tuple(ids), start=start))
+            replica.put(frames.Score(number=self._number, ids=tuple(ids), start=start))
 
     def _next(self) -> tuple[Replica, frames.FromWorker | None]:
         """The next message of a living replica; a silent one is killed and reported as gone."""
@@ -396,7 +411,8 @@ class VLLMEngine:
                 self._number += 1
                 numbers[self._number] = place
                 ids = (*prompt, *continuation)
-                replica.send(frames.Score(number=self._number, ids=ids, start=len(prompt)))
+                replica.put(frames.Score(number=self._number, ids=ids, start=len(prompt)))
+            replica.hand_over()
             source, message = self._next()
             if isinstance(message, frames.Scored) and message.number in numbers:
                 if message.value is None:

@@ -157,7 +157,11 @@ class Loop:
         if isinstance(message, frames.Abort):
             self.engine.abort_request([str(number) for number in message.numbers])
             return
-        assert isinstance(message, frames.Ask | frames.Score)
+        assert isinstance(message, frames.Work)
+        for one in message.messages:
+            self.add(one)
+
+    def add(self, message: frames.Ask | frames.Score) -> None:
         try:
             if isinstance(message, frames.Ask):
                 ids, parameters = message.prompt_ids, sampling(message)
@@ -182,9 +186,9 @@ class Loop:
             frames.write(self.out, done)
 
     def step(self) -> None:
-        for output in self.engine.step():
-            if output.finished:
-                frames.write(self.out, self.message(output))
+        finished = [self.message(output) for output in self.engine.step() if output.finished]
+        if finished:
+            frames.write(self.out, *finished)
         self.steps += 1
         now = time.monotonic()
         if now - self.last_beat >= BEAT_SECONDS:

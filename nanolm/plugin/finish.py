@@ -145,10 +145,7 @@ class Finish:
             )
         if run.error and measured and not collected.invalid:
             self.problems.append(run.error)
-        if not any("::" in argument for argument in self.config.args) and not self.config.getoption(
-            "keyword"
-        ):
-            self.problems += [f"{slug}: {why}" for slug, why in collected.without_data.items()]
+        self.problems += [f"{slug}: {why}" for slug, why in collected.without_data.items()]
         because = self._not_publishable(whole, valid, run)
         try:
             # a run that ended early has no score: what it did not get to is not wrong

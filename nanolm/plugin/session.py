@@ -144,6 +144,11 @@ class BenchmarkSession:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Without the placeholders of benchmarks that have no data; a worker keeps its own share."""
         if self.collected.without_data:
+            tests = [one for one in items if "recorded" in getattr(one, "fixturenames", ())]
+            names = {one.function.__name__ for one in tests if isinstance(one, pytest.Function)}
+            asked = {spec.slug for name in names for spec in self.suite.of_module(name.removeprefix("test_"))}
+            missing = {slug: why for slug, why in self.collected.without_data.items() if slug in asked}
+            self.collected.without_data = missing
             items[:] = [
                 one for one in items if ref_of(one) or "recorded" not in getattr(one, "fixturenames", ())
             ]
@@ -274,19 +279,36 @@ class BenchmarkSession:
             self.progress.stop()
         if self._part is not None:
             self._part.close()
+            if self._part.error and self.finish is not None:
+                self.finish.problems.append(f"writing the verdicts failed: {self._part.error}")
         if self.run is not None and self.finish is not None and self.collected.selection:
             interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
             if interrupted or session.shouldstop or session.shouldfail:
                 self.run.stop()
             session.exitstatus = self.finish.end(self.run, session, int(exitstatus), self.checking)
-        elif self.run is not None:
-            parts.remove(self.folder)
+        else:
+            if self.run is not None:
+                parts.remove(self.folder)
+            if self.finish is not None and self.collected.without_data:  # nothing that was asked for has data
+                self.finish.problems += [f"{s}: {why}" for s, why in self.collected.without_data.items()]
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self.close()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table, what was missing, and where the files are."""
-        if self.finish is not None and self.collected.selection:
+        if self.finish is None:
+            return
+        if self.collected.selection:
             self.finish.show(terminalreporter)
+        else:
+            for problem in self.finish.problems:
+                terminalreporter.write_line(f"Not valid: {problem}", red=True)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Only now: a second signal while other plugins finish would end the process with its own status."""
+        if self.signals is not None:
+            self.signals.restore()
 
     def close(self) -> None:
         """Let go of everything; may be called twice."""
@@ -301,5 +323,3 @@ class BenchmarkSession:
         if self._part is not None:
             self._part.close()
         self.checking.close()
-        if self.signals is not None:
-            self.signals.restore()

@@ -29,8 +29,9 @@ class Signals:
             signal.signal(one, signal.SIG_DFL)
 
     def restore(self) -> None:
-        """As before; may be called twice."""
-        while self._before:
+        """As before; may be called twice. Not in a run that a signal ended: it is on its way out, and a late
+        second signal would take its exit status away."""
+        while self._before and not self._count:
             number, handler = self._before.popitem()
             if threading.current_thread() is threading.main_thread():
                 signal.signal(number, handler)

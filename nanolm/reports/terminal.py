@@ -80,7 +80,7 @@ def index_line(score: EntryScore, title: str) -> str:
     """The index with its interval, or why there is none."""
     title = _plain(title)
     if score.index is None:
-        return f"[bold]{title}[/bold] none: a benchmark of the edition was not run"
+        return f"[bold]{title}[/bold] none: not every benchmark was run and measured"
     interval = ""
     if score.index.low is not None and score.index.high is not None:
         interval = f" (95% {score.index.low:.2f} to {score.index.high:.2f})"

@@ -11,7 +11,15 @@ Several entries at once are scored with `score_entries`; differences with `compa
 from nanolm.scoring.bootstrap import RESAMPLES
 from nanolm.scoring.ranks import ranks
 from nanolm.scoring.result import BenchmarkResult, Tally
-from nanolm.scoring.score import Scores, entry_score, raw_interval, score_entries, score_entry, skill
+from nanolm.scoring.score import (
+    Scores,
+    entry_score,
+    raw_interval,
+    score_entries,
+    score_entry,
+    skill,
+    without,
+)
 
 __all__ = [
     "RESAMPLES",
@@ -24,4 +32,5 @@ __all__ = [
     "score_entries",
     "score_entry",
     "skill",
+    "without",
 ]

@@ -1,6 +1,6 @@
 """The formulas of §8: raw, skill, category, index; and their intervals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -166,6 +166,13 @@ def _benchmark_score(
         truncated_share=result.truncated_share,
         reasons=dict(result.reasons),
     )
+
+
+def without(edition: Edition, scores: Scores, unmeasured: Collection[str]) -> Scores:
+    """The same without index and categories that rest on benchmarks of which something was not measured."""
+    spoilt = {edition.benchmarks[slug].category for slug in unmeasured}
+    kept = {slug: value for slug, value in scores.categories.items() if slug not in spoilt}
+    return msgspec.structs.replace(scores, index=None, raw_index=None, categories=kept)
 
 
 def entry_score(

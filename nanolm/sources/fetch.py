@@ -104,10 +104,10 @@ def fetch(
         hub.quiet()
     unreachable: set[str] = set()
     with ThreadPoolExecutor(PARALLEL, thread_name_prefix="nanolm-fetch") as pool:
-        started = [
-            (source, pool.submit(_download, source, file, go_on, unreachable)) for source, file in wanted
-        ]
-        try:
+        try:  # around the start too: Ctrl-C may come while threads are already downloading
+            started = [
+                (source, pool.submit(_download, source, file, go_on, unreachable)) for source, file in wanted
+            ]
             for (source, future), (_, file) in zip(started, wanted, strict=True):
                 try:
                     future.result()

@@ -26,18 +26,29 @@ _place = msgspec.json.Decoder(_Place)
 
 
 class Part:
-    """One process's verdicts in `folder`. `name` tells the processes of a run apart."""
+    """One process's verdicts in `folder`. `name` tells the processes of a run apart.
+
+    A disk that is full must not end a run: `error` then says so, and nothing more is written.
+    """
 
     def __init__(self, folder: Path, name: str) -> None:
         self._file = (folder / _PATTERN.replace("*", name)).open("wb")
+        self.error = ""
 
     def add(self, line: VerdictLine) -> None:
         """Append one verdict."""
-        self._file.write(file.encode(line) + b"\n")
+        if not self.error:
+            try:
+                self._file.write(file.encode(line) + b"\n")
+            except OSError as error:
+                self.error = str(error)
 
     def close(self) -> None:
-        """Everything added is in the file; may be called twice."""
-        self._file.close()
+        """Everything added is in the file, or `error` says why not; may be called twice."""
+        try:
+            self._file.close()
+        except OSError as error:
+            self.error = self.error or str(error)
 
 
 def remove(folder: Path) -> None:

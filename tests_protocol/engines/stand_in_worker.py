@@ -19,6 +19,30 @@ def _seeds(path: Path) -> set[int]:
     return set(map(int, path.read_text().split())) if path.exists() else set()
 
 
+def answer(
+    message: frames.Ask | frames.Score, folder: Path, dies: set[int], hangs: set[int]
+) -> frames.Done | frames.Scored:
+    if isinstance(message, frames.Score):
+        return frames.Scored(number=message.number, value=-float(message.start))
+    if (folder / "slow").exists():
+        time.sleep(0.05)
+    if message.seed in hangs:
+        time.sleep(3600)
+    if message.prompt_ids == (1,) or message.seed in dies:
+        os._exit(9)
+    if message.prompt_ids == (2,) and not (folder / "died").exists():
+        (folder / "died").touch()
+        print("CUDA out of memory")
+        sys.stdout.flush()
+        os._exit(1)
+    if message.prompt_ids == (3,):
+        time.sleep(3600)
+    if message.prompt_ids == (4,):
+        time.sleep(0.02)
+    text = f"{len(message.prompt_ids)} {message.seed}"
+    return frames.Done(number=message.number, text=text, finish_reason="stop", output_tokens=1)
+
+
 def main() -> None:
     with os.fdopen(int(sys.argv[1]), "rb") as source, os.fdopen(int(sys.argv[2]), "wb") as out:
         settings = frames.read_for_worker(source)
@@ -31,28 +55,8 @@ def main() -> None:
         dies, hangs = (_seeds(folder / name) for name in ("dies", "hangs"))
         frames.write(out, frames.Ready(version="0", settings={"max_num_seqs": settings.max_num_seqs or 8}))
         while (message := frames.read_for_worker(source)) is not None:
-            if isinstance(message, frames.Score):
-                frames.write(out, frames.Scored(number=message.number, value=-float(message.start)))
-            if not isinstance(message, frames.Ask):
-                continue
-            if (folder / "slow").exists():
-                time.sleep(0.05)
-            if message.seed in hangs:
-                time.sleep(3600)
-            if message.prompt_ids == (1,) or message.seed in dies:
-                os._exit(9)
-            if message.prompt_ids == (2,) and not (folder / "died").exists():
-                (folder / "died").touch()
-                print("CUDA out of memory")
-                sys.stdout.flush()
-                os._exit(1)
-            if message.prompt_ids == (3,):
-                time.sleep(3600)
-            if message.prompt_ids == (4,):
-                time.sleep(0.02)
-            text = f"{len(message.prompt_ids)} {message.seed}"
-            done = frames.Done(number=message.number, text=text, finish_reason="stop", output_tokens=1)
-            frames.write(out, done)
+            for one in message.messages if isinstance(message, frames.Work) else ():
+                frames.write(out, answer(one, folder, dies, hangs))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from nanolm.engines import frames
 from nanolm.engines import vllm as supervisor
 from nanolm.engines.gather import Gathered, fitting
 from nanolm.engines.vllm import VLLMEngine
@@ -68,7 +69,31 @@ def test_every_request_is_answered_once(engine: VLLMEngine) -> None:
     assert [g.text for g in engine.generate([ask(1, 7, 7)])] == ["2 1"]
 
 
+def note_work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many requests each message to a worker holds, as they are sent."""
+    sent: list[int] = []
+    send = supervisor.Replica.send
+
+    def noted(self: supervisor.Replica, message: frames.ToWorker) -> None:
+        if isinstance(message, frames.Work):
+            sent.append(len(message.messages))
+        send(self, message)
+
+    monkeypatch.setattr(supervisor.Replica, "send", noted)
+    return sent
+
+
+def test_what_is_at_hand_goes_over_in_one_message(
+    engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the worker's first step: four times its batch of eight, and then what there is room for."""
+    sent = note_work(monkeypatch)
+    assert len(list(engine.generate([ask(i, 5) for i in range(40)]))) == 40
+    assert sent == [32, *[1] * 8]
+
+
 def test_replicas_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first that is ready leaves the others' part, of a run that would fit into its window too."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     engine = VLLMEngine(
         str(tmp_path),
@@ -78,6 +103,9 @@ def test_replicas_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         version="0",
         replicas=2,
     )
+    sent = note_work(monkeypatch)
+    assert len(list(engine.generate([ask(i, 4) for i in range(30)]))) == 30
+    assert sent[0] == 15
     assert len(list(engine.generate([ask(i, 4) for i in range(150)]))) == 150
     assert len(worker_pids(tmp_path)) == 2
     engine.close()

@@ -412,3 +412,17 @@ def test_a_patch_edition_takes_its_parents_record(whole: tuple[Path, str], tmp_p
     assert about["runs"] == json.loads((parent.parent / "run.json").read_text())["runs"] != []
     score_of = [json.loads((path.parent / "score.json").read_text()) for path in (parent, own)]
     assert score_of[0]["benchmarks"] == score_of[1]["benchmarks"]
+
+
+def test_without_any_data_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not silence and "no tests ran": the user who forgot `nanolm fetch`."""
+    monkeypatch.setenv("NANOLM_CACHE", str(tmp_path / "empty"))
+    asked = ("--edition=nano-lm-v1", "--entry=oracle")
+    for more in ((), ("-n2",), ("-k", "when2call"), (f"{MATH}::test_math_500",)):
+        where = () if "::" in str(more) else ("tests_benchmarks",)
+        status, out = run(tmp_path / "reports", *where, *more, *asked)
+        assert status == 1, out
+        assert "`nanolm fetch --edition nano-lm-v1`" in out
+    status, out = run(tmp_path / "reports", "tests_benchmarks", "-k", "nosuch", *asked)
+    assert status == 5
+    assert "fetch" not in out

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nanolm.entries.entry import Entry
 from nanolm.errors import ScoreError
 from nanolm.schema import Interval
-from nanolm.scoring import entry_score, score_entries, score_entry, skill
+from nanolm.scoring import entry_score, score_entries, score_entry, skill, without
 
 
 def test_the_formulas_on_a_case_worked_out_by_hand(make_edition: Any, make_result: Any) -> None:
@@ -149,3 +149,11 @@ def test_raw_accuracy_has_the_interval_that_its_skill_has(make_edition: Any, mak
     assert line.raw_low == pytest.approx(0.25 + 0.75 * line.low)
     assert line.raw_high == pytest.approx(0.25 + 0.75 * line.high)
     assert line.raw_low < line.raw == 0.7 < line.raw_high  # type: ignore[operator]
+
+
+def test_no_index_over_what_was_not_measured(make_edition: Any, make_result: Any) -> None:
+    edition = make_edition({"one": ["a"], "two": ["b", "c"]})
+    results = {slug: make_result(slug, [1, 0, 1, 0]) for slug in "abc"}
+    scores = without(edition, score_entry(edition, results, intervals=False), {"c"})
+    assert (scores.index, scores.raw_index, list(scores.categories)) == (None, None, ["one"])
+    assert list(scores.benchmarks) == ["a", "b", "c"]

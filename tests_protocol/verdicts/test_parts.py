@@ -76,3 +76,14 @@ def test_parts_stay_when_the_file_can_not_be_written(tmp_path: Path, monkeypatch
     assert list(tmp_path.glob(".verdicts-*.part"))
     parts.remove(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_kept_as_an_error_and_raises_nothing(tmp_path: Path) -> None:
+    part = Part(tmp_path, "main")
+    part._file.close()
+    part._file = open("/dev/full", "wb")  # noqa: SIM115 closed below
+    for _ in range(2000):
+        part.add(line("first", "x"))
+    part.close()
+    part.close()
+    assert "No space left on device" in part.error
