@@ -75,7 +75,7 @@ def record(suite: Suite, reports: Path, name: str, samples: int, drawn: dict[str
                             sample=sample,
                             seed=sample,
                             entry=entry.digest,
-                            prompt_digest="",
+                            prompt_digest=suite.prompt(slug, item.id).digest,
                             rendered_digest="",
                             decoding=Decoding(),
                             max_tokens=suite.edition.budget,

@@ -22,6 +22,7 @@ from nanolm.entries.entry import Entry
 from nanolm.errors import NanoLMError
 from nanolm.records import Record
 from nanolm.reports.rescore import rescore_entry
+from nanolm.run import Suite
 from nanolm.schema import Decoding, Output
 from nanolm.verdicts.judge import Judge
 
@@ -42,6 +43,7 @@ def here(edition: Edition) -> Edition:
 
 
 def write(edition: Edition, folder: Path, entry: Entry) -> int:
+    suite = Suite(edition)
     with Record(folder, write=True) as record:
         for slug in edition.benchmarks:
             for item in editions.load_items(edition, slug).items:
@@ -52,8 +54,8 @@ def write(edition: Edition, folder: Path, entry: Entry) -> int:
                             item=item.id,
                             sample=sample,
                             seed=sample,
-                            entry="perf",
-                            prompt_digest="0" * 16,
+                            entry=entry.digest,
+                            prompt_digest=suite.prompt(slug, item.id).digest,
                             rendered_digest="0" * 16,
                             decoding=Decoding(),
                             max_tokens=edition.budget,

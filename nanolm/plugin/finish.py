@@ -98,7 +98,7 @@ class Collected:
 
 
 class Finish:
-    """Writes `score.json`, `run.json` and `junit.xml`, and says how it went."""
+    """Writes `score.json`, `run.json` and `junit.xml` (a part beside the whole), and says how it went."""
 
     def __init__(
         self, config: pytest.Config, suite: Suite, entry: Entry, folder: Path, collected: Collected
@@ -156,8 +156,10 @@ class Finish:
             self.files.append(self._gather_verdicts(run))
             if self.score is not None and self.suite.edition.details:
                 self._write_details(run, self.files[-1], whole and valid)
+            # before run.json: it says whether a complete run is there
+            part = provenance.place(self.folder, whole and valid, self.suite.edition, self.entry)
+            self._write_junit("junit.xml" if part == provenance.FILE else "junit.partial.xml")
             self._write_run(run, whole, valid, because)
-            self._write_junit()
             if whole and valid and run.record.compress():
                 self.files.append(run.record.compressed)
         except (NanoLMError, OSError) as error:
@@ -214,6 +216,7 @@ class Finish:
                 edition=self.suite.edition,
                 entry=self.entry,
                 started=self.started,
+                carried_from=Path(self.record_from) if self.record_from else None,
                 command=[Path(sys.argv[0]).name, *self.config.invocation_params.args],
                 run={
                     "record_mode": run.mode,
@@ -225,7 +228,7 @@ class Finish:
                     "problems": self.problems,
                     "code_not_run_because": self.checking.why_not,
                     "outputs": run.total,
-                    "generated": len(run.missing) if run.mode != "none" else 0,
+                    "generated": sum(map(run.record.has, run.missing)),
                     "engine_errors": run.engine_errors,
                     "record_from": self.record_from,
                     "engine": self._engine(run)
@@ -251,10 +254,12 @@ class Finish:
         lines = (line for line in verdict_file.read(verdicts) if line.key in asked)
         judged = details.judged(run.record.outputs(), lines)
         self.details = details.build(self.suite, self.entry, judged, complete=complete)
-        self.files += summary.write(self.folder, self.details)
+        assert self.score is not None
+        if score_file.place(self.folder, self.score).name == score_file.FILE:
+            self.files += summary.write(self.folder, self.details)
 
-    def _write_junit(self) -> None:
-        path = self.folder / "junit.xml"
+    def _write_junit(self, name: str) -> None:
+        path = self.folder / name
         junit.write(
             path,
             f"{self.suite.edition.name} {self.entry.name}",

@@ -184,12 +184,12 @@ class BenchmarkSession:
         assert self.run is not None
         assert self.entry is not None
         selection = self.suite.in_order(refs)
-        self.collected.selection = selection
         kinds = {self.edition.benchmarks[slug].answer_type for slug in selection}
         try:
             if "math_expression" in kinds:
                 versions.require(self.edition.extractors)
             self.run.prepare(selection)
+            self.collected.selection = selection  # a run that is refused leaves all files as they are
             self.progress = Progress(self.config, self.run)
             if not self.controller:
                 self.checking = open_checking(self.suite, self.code_of(selection))
@@ -286,9 +286,12 @@ class BenchmarkSession:
             if interrupted or session.shouldstop or session.shouldfail:
                 self.run.stop()
             session.exitstatus = self.finish.end(self.run, session, int(exitstatus), self.checking)
-        elif self.finish is not None and self.collected.without_data:  # nothing that was asked for has data
-            self.finish.problems += [f"{slug}: {why}" for slug, why in self.collected.without_data.items()]
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        else:
+            if self.run is not None:
+                parts.remove(self.folder)
+            if self.finish is not None and self.collected.without_data:  # nothing that was asked for has data
+                self.finish.problems += [f"{s}: {why}" for s, why in self.collected.without_data.items()]
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self.close()
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

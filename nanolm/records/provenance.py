@@ -17,7 +17,23 @@ from nanolm.editions.edition import Edition
 from nanolm.entries.entry import Entry
 
 FILE = "run.json"
+PARTIAL = "run.partial.json"
+"""Where a part's run goes when a complete run's is there."""
 RESCORE = "rescore.json"
+_GENERATED = (
+    "record_mode",
+    "generated",
+    "engine_errors",
+    "record_from",
+    "engine",
+    "command",
+    "started",
+    "ended",
+    "commit",
+    "versions",
+    "hardware",
+)
+"""What a run says of how outputs came to be: kept by later runs that generate none."""
 _PACKAGES = (
     "pytest",
     "pytest-xdist",
@@ -44,21 +60,73 @@ def write(
     started: str,
     command: Sequence[str],
     run: Mapping[str, Any],
+    carried_from: Path | None = None,
 ) -> Path:
-    """Write the file, whole or not at all. `run` is added as it is."""
-    content = {
-        "edition": {"name": edition.name, "version": edition.version, "digest": edition.digest},
-        "entry": msgspec.to_builtins(entry),  # whole: a rescore and the board read it
-        **run,
+    """Write the file, whole or not at all; gives its path. `run` is added as it is.
+
+    `runs` lists every run that generated outputs, oldest first. The run's own fields are those of the last
+    that generated; one that generated nothing renews what its verdicts say, and `judged`. A part of the
+    edition goes to `run.partial.json` beside the file of a complete run, whose `runs` alone it adds to.
+    `carried_from`: the folder of the record that this one began as a copy of; its `runs` come along.
+    """
+    there = _read(folder / FILE)
+    told = versions([*edition.extractors, *_PACKAGES])
+    this: dict[str, Any] = {
         "command": list(command),
         "started": started,
         "ended": now(),
         "commit": _commit(),
-        "versions": versions([*edition.extractors, *_PACKAGES]),
+        "versions": told,
         "rules": dict(rules.VERSIONS),
         "hardware": hardware(),
     }
+    runs = _runs(there) or (_runs(_read(carried_from / FILE)) if carried_from else [])
+    if run.get("generated"):
+        runs.append({name: value for name, value in {**run, **this}.items() if name in _GENERATED})
+    content = {
+        "edition": {"name": edition.name, "version": edition.version, "digest": edition.digest},
+        "entry": msgspec.to_builtins(entry),  # whole: a rescore and the board read it
+        **run,
+        **this,
+    }
+    if not run.get("generated"):
+        content |= {name: there[name] for name in _GENERATED if name in there}
+    content |= {"judged": {"record_mode": run.get("record_mode"), **this}, "runs": runs}
+    if not _replaces(there, content):
+        if run.get("generated"):
+            _put(folder / FILE, {**there, "runs": runs})
+        return _put(folder / PARTIAL, content)
     return _put(folder / FILE, content)
+
+
+def place(folder: Path, complete: bool, edition: Edition, entry: Entry) -> str:
+    """The name that `write` uses for a run: `FILE`, or `PARTIAL` beside a complete run's."""
+    content = {"complete": complete, "edition": {"digest": edition.digest}, "entry": {"digest": entry.digest}}
+    return FILE if _replaces(_read(folder / FILE), content) else PARTIAL
+
+
+def _replaces(there: Mapping[str, Any], content: Mapping[str, Any]) -> bool:
+    """Whether a run's file may replace what is there: a part never replaces the whole of the same."""
+    same = all(
+        isinstance(there.get(name), dict) and there[name].get("digest") == content[name]["digest"]
+        for name in ("edition", "entry")
+    )
+    return bool(content.get("complete")) or not (there.get("complete") and same)
+
+
+def _runs(there: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Those that generated; of a file without the list, its own run."""
+    if isinstance(there.get("runs"), list):
+        return list(there["runs"])
+    return [{name: there[name] for name in _GENERATED if name in there}] if there.get("generated") else []
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What is there; nothing when the file is missing or broken: it is then written anew."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError):
+        return {}
 
 
 def write_rescore(

@@ -35,7 +35,8 @@ class RunFolder:
         """Where the outputs lie: of a patch edition's run the parent's folder, once identified."""
         self.run: dict[str, Any] = _json_if_there(path / "run.json")
         rescored = _json_if_there(path / "rescore.json")
-        self.rescored = rescored if str(rescored.get("ended", "")) >= str(self.run.get("ended", "")) else {}
+        judged = self.run.get("judged") or self.run  # of the run that judged last
+        self.rescored = rescored if str(rescored.get("ended", "")) >= str(judged.get("ended", "")) else {}
         """rescore.json: what judged last, when that was a rescore and not the run."""
 
     def identify(self, edition: Edition) -> None:

@@ -1,6 +1,7 @@
 """An entry's recorded outputs, judged and scored again without a model (§10)."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -130,6 +131,8 @@ def rescore_entry(
 ) -> Rescored:
     """Write `verdicts.jsonl` and `score.json` anew; unchanged rules give the same verdict file.
 
+    Raises `RecordError` for an output that was made by another entry or on another prompt.
+
     `code_marks`: says, after judging, what stands against this machine's code verdicts.
     `against`: the run folder whose verdicts changes are named against (default: the verdicts that were
     there, or else those beside the record). The record and `run.json` stay as they are; what judged again
@@ -137,6 +140,7 @@ def rescore_entry(
     """
     started = provenance.now()
     suite = Suite(edition)
+    prompts = _prompts(suite)
     with Record(recorded_in) as record:
         items = {slug: suite.items(slug) for slug in edition.benchmarks}
         old = _before(against) if against else _before(target) or _before(recorded_in)
@@ -146,6 +150,7 @@ def rescore_entry(
         def outputs() -> Iterator[Output]:
             for output in record.outputs():
                 tokens[output.benchmark, output.item, output.sample] = output.output_tokens
+                _made_as_asked(edition, entry, output, prompts.get((output.benchmark, output.item)))
                 engine.update(name=output.engine, version=output.engine_version)
                 yield output
 
@@ -157,10 +162,14 @@ def rescore_entry(
     lines = [_not_run(line, known.get(line.key)) for line in lines]
     kept = sum(line is known.get(line.key) for line in lines)
     results, missing = _results(suite, entry, lines, tokens)
+    scored = sum(len(result.items) for result in results.values())
     errors = sum(line.rule == "error" for line in lines)
     reasons = publishable.reasons(edition, entry, engine, code_marks=code_marks())
     if missing or errors:
         reasons.append(f"incomplete: {missing:,} outputs are missing, {errors:,} are engine errors")
+    if missing:
+        every = sum(map(len, items.values()))
+        reasons.append(f"partial: scored over the {scored:,} of {every:,} items that have all their outputs")
     not_run = sum(map(_is_not_run, lines))
     if not_run:
         reasons.append(f"code was not run for {not_run:,} outputs (nanolm evaluators install)")
@@ -173,6 +182,8 @@ def rescore_entry(
         engine=engine,
         not_publishable_because=reasons,
     )
+    if missing:  # an index is one of the whole edition
+        score = msgspec.structs.replace(score, index=None, raw_index=None)
     changes = tuple(rescore.diff(old, lines)) if old else ()
     try:
         partial = score_file.place(target, score).name == score_file.PARTIAL
@@ -220,6 +231,39 @@ def rescore_entry(
     )
 
 
+def _prompts(suite: Suite) -> dict[tuple[str, str], str]:
+    """The digest of every item's prompt, by benchmark and item."""
+    return {
+        (slug, item.id): prompt.digest
+        for slug in suite.edition.benchmarks
+        for whole in [suite.whole(slug)]
+        for item, prompt in zip(whole.items, whole.prompts, strict=True)
+    }
+
+
+def _made_as_asked(edition: Edition, entry: Entry, output: Output, prompt: str | None) -> None:
+    """Raises `RecordError` for an output of another entry or on another prompt, as a run does (§10).
+
+    `prompt`: the digest of the item's; None for an item that the edition does not have, which is told by
+    who pairs outputs with items.
+    """
+    if prompt is None:
+        return
+    now = {"entry": entry.digest, "prompt_digest": prompt}
+    differs = [
+        f"{name} {getattr(output, name)!r} in the record, {value!r} now"
+        for name, value in now.items()
+        if getattr(output, name) != value
+    ]
+    if differs:
+        raise RecordError(
+            f"recorded under other conditions: {output.benchmark} {output.item} sample {output.sample}: "
+            f"{'; '.join(differs)}. "
+            f"Expected outputs of the entry {entry.name} on the prompts of {edition.name}: restore the "
+            "run.json or the edition it was made with, or generate anew with --record-mode=all"
+        )
+
+
 def _before(folder: Path) -> list[VerdictLine]:
     """A broken line is no reason not to judge again: its output then counts as one without a verdict."""
     return file.readable(folder / file.FILE)
@@ -241,11 +285,20 @@ def _not_run(line: VerdictLine, before: VerdictLine | None) -> VerdictLine:
 def _results(
     suite: Suite, entry: Entry, lines: Sequence[VerdictLine], tokens: Mapping[file.Key, int]
 ) -> tuple[dict[str, BenchmarkResult], int]:
-    """Counts by benchmark, and how many samples have no output."""
-    tallies = {
-        slug: Tally(spec, *suite.chance(slug), suite.ids(slug), entry.samples)
-        for slug, spec in suite.edition.benchmarks.items()
-    }
+    """Counts by benchmark, and how many of the edition's samples have no output.
+
+    As in a run on a part of the edition, only what was asked is counted: items that lack an output are left
+    out, and benchmarks without an item.
+    """
+    asked = {slug: suite.ids(slug) for slug in suite.edition.benchmarks}
+    recorded = Counter((line.benchmark, line.item) for line in lines)
+    results = {}
+    for slug, spec in suite.edition.benchmarks.items():
+        whole = [item for item in asked[slug] if recorded[slug, item] >= entry.samples]
+        if whole:
+            results[slug] = Tally(spec, *suite.chance(slug), whole, entry.samples)
     for line in lines:
-        tallies[line.benchmark].add(line.item, line.sample, line.verdict, tokens[line.key])
-    return {slug: tally.result() for slug, tally in tallies.items()}, sum(t.missing for t in tallies.values())
+        if recorded[line.benchmark, line.item] >= entry.samples:
+            results[line.benchmark].add(line.item, line.sample, line.verdict, tokens[line.key])
+    missing = sum(map(len, asked.values())) * entry.samples - len(lines)
+    return {slug: tally.result() for slug, tally in results.items()}, missing

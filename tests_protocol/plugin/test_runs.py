@@ -131,8 +131,18 @@ def test_a_second_run_generates_nothing_and_other_conditions_are_refused(tmp_pat
     assert run(tmp_path, MATH, "--entry=oracle", "-q")[0] == 0
     assert record.read_bytes() == before
     record.write_text(re.sub(r'"prompt_digest":"\w+"', '"prompt_digest":"0"', record.read_text()))
+
+    def files() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in record.parent.iterdir() if path.name != ".lock"}
+
+    kept = files()
     status, out = run(tmp_path, MATH, "--entry=oracle", "-q")
     assert status == 1
+    assert files() == kept
+    assert "same command again" not in out
+    assert "outputs are recorded" not in out
+    assert run(tmp_path, MATH, "--entry=oracle", "-q", "-n2")[0] == 1
+    assert files() == kept
     assert "recorded under other conditions" in out
     assert "--record-mode=all" in out
     assert run(tmp_path, MATH, "--entry=oracle", "-q", "--record-mode=all")[0] == 0
@@ -179,6 +189,48 @@ def test_a_partial_run_leaves_a_complete_score_alone(tmp_path: Path) -> None:
     run(tmp_path, MATH, "--entry=random", "-q")
     assert score(tmp_path, "random") == before
     assert (tmp_path / "mini" / "random" / "score.partial.json").exists()
+
+
+def test_run_json_keeps_who_generated(tmp_path: Path) -> None:
+    """A run that generates nothing renews what concerns judging; a part leaves the whole's files alone."""
+    folder = tmp_path / "mini" / "constant"
+
+    def told(name: str = "run.json") -> dict:  # type: ignore[type-arg]
+        return json.loads((folder / name).read_text())  # type: ignore[no-any-return]
+
+    assert run(tmp_path, MATH, "--entry=constant", "-q")[0] == 0
+    part = told()
+    assert (part["complete"], len(part["runs"]), part["runs"][0]["generated"]) == (
+        False,
+        1,
+        part["generated"],
+    )
+    assert run(tmp_path, "tests_benchmarks", "--entry=constant", "-q")[0] == 0
+    first = told()
+    assert first["complete"] is True
+    assert first["runs"][0] == part["runs"][0]
+    assert sum(one["generated"] for one in first["runs"]) == first["outputs"]
+    for name in ("command", "started", "ended", "hardware", "versions", "engine", "generated"):
+        assert first["runs"][1][name] == first[name]
+    cases = names(tmp_path, "constant")
+
+    assert run(tmp_path, "tests_benchmarks", "--entry=constant", "--record-mode=none")[0] == 0
+    second = told()
+    assert second["judged"]["command"][-1] == "--record-mode=none"
+    changed = {name for name in second if second[name] != first[name]}
+    assert changed <= {"judged", "not_publishable_because"}
+    before = (folder / "run.json").read_bytes()
+
+    assert run(tmp_path, MATH, "--entry=constant", "-q")[0] == 0
+    assert (folder / "run.json").read_bytes() == before
+    assert names(tmp_path, "constant") == cases
+    assert told("run.partial.json")["partial"] is True
+    assert 0 < (folder / "junit.partial.xml").read_text().count("<testcase") < len(cases)
+
+    assert run(tmp_path, MATH, "--entry=constant", "-q", "--record-mode=all")[0] == 0
+    last = told()
+    assert last["runs"][:2] == first["runs"]
+    assert (last["runs"][2]["record_mode"], last["complete"]) == ("all", True)
 
 
 def test_stop_at_the_first_wrong_answer(tmp_path: Path) -> None:
@@ -357,6 +409,7 @@ def test_a_patch_edition_takes_its_parents_record(whole: tuple[Path, str], tmp_p
     assert own.read_bytes() == parent.read_bytes() == before
     about = json.loads((own.parent / "run.json").read_text())
     assert (about["generated"], about["record_from"]) == (0, str(parent.parent))
+    assert about["runs"] == json.loads((parent.parent / "run.json").read_text())["runs"] != []
     score_of = [json.loads((path.parent / "score.json").read_text()) for path in (parent, own)]
     assert score_of[0]["benchmarks"] == score_of[1]["benchmarks"]
 

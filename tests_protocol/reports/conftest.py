@@ -14,6 +14,7 @@ from nanolm.editions.edition import Edition
 from nanolm.entries import resolve
 from nanolm.entries.entry import Entry
 from nanolm.records import Record
+from nanolm.run import Suite
 from nanolm.schema import Decoding, EntryScore, Item, Output, Verdict
 from nanolm.scoring import Tally, entry_score, score_entry
 
@@ -28,6 +29,7 @@ NASTY = [
 ]
 """What models write when nobody looks."""
 
+SUITE = Suite(editions.load("mini"))
 WriteRun = Callable[..., Path]
 
 
@@ -44,7 +46,7 @@ def _output(entry: Entry, item: Item, sample: int, text: str, finish: Any) -> Ou
         sample=sample,
         seed=sample + 7,
         entry=entry.digest,
-        prompt_digest="0" * 16,
+        prompt_digest=SUITE.prompt(item.benchmark, item.id).digest,
         rendered_digest="",
         decoding=entry.decoding.values,
         max_tokens=32_768,

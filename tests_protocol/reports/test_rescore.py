@@ -35,19 +35,70 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_second_rescore_gives_the_same_bytes(tmp_path: Path, write_record: Callable[..., Path]) -> None:
-    folder = write_record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{gold}}", "arc-easy-mini": "Answer: {gold}"})
+    folder = write_record(
+        tmp_path, {"gsm8k-platinum-mini": "\\boxed{{gold}}", "arc-easy-mini": "Answer: {gold}"}
+    )
     assert "no verdicts were there before" in rescore(tmp_path, "oracle")
     first = (folder / "verdicts.jsonl").read_bytes()
     score = json.loads((folder / "score.json").read_text())
     assert score["benchmarks"]["gsm8k-platinum-mini"]["raw"] == 1.0
-    assert score["benchmarks"]["banking77-mini"]["raw"] == 0.0
+    assert "banking77-mini" not in score["benchmarks"]
     assert (score["complete"], score["publishable"]) == (False, False)
     assert "outputs are missing" in " ".join(score["not_publishable_because"])
     assert "0 verdicts changed" in rescore(tmp_path, "--all")
     assert (folder / "verdicts.jsonl").read_bytes() == first
 
 
-def test_a_changed_rule_is_listed_with_both_rules(write_record: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_of_a_part_is_scored_over_that_part(
+    tmp_path: Path, write_record: Callable[..., Path], replies: dict[str, str]
+) -> None:
+    """What was never asked is not wrong, and a part of an edition has no index."""
+    folder = write_record(tmp_path, replies)
+    kept: dict[str, int] = {}
+    lines = []
+    for line in (folder / "outputs.jsonl").read_text().splitlines(keepends=True):
+        slug = json.loads(line)["benchmark"]
+        kept[slug] = kept.get(slug, 0) + 1
+        lines += [line] if kept[slug] <= 2 else []
+    (folder / "outputs.jsonl").write_text("".join(lines))
+    found = json.loads(rescore(tmp_path, "oracle", "--json"))
+    missing = sum(kept.values()) - len(lines)
+    assert (found["outputs"], found["missing"], found["index"]) == (len(lines), missing, None)
+    score = json.loads((folder / "score.json").read_text())
+    assert {one["items"] for one in score["benchmarks"].values()} == {2}
+    assert score["benchmarks"]["arc-easy-mini"]["raw"] == 1.0
+    assert (score["index"], score["raw_index"], score["complete"]) == (None, None, False)
+    assert any(why.startswith(f"incomplete: {missing} outputs") for why in score["not_publishable_because"])
+    assert any("partial: scored over the" in why for why in score["not_publishable_because"])
+    (folder / "outputs.jsonl").write_text("")
+    assert "none" in rescore(tmp_path, "oracle")
+    assert json.loads((folder / "score.json").read_text())["benchmarks"] == {}
+
+
+@pytest.mark.parametrize(("field", "was"), [("prompt_digest", "f" * 16), ("entry", "another")])
+def test_outputs_made_under_other_conditions_are_refused(
+    tmp_path: Path, write_record: Callable[..., Path], field: str, was: str
+) -> None:
+    """As in a run: what was asked otherwise, or of another model, is no output of this entry."""
+    folder = write_record(tmp_path, {"arc-easy-mini": "Answer: {gold}"})
+    rescore(tmp_path, "oracle")
+    lines = (folder / "outputs.jsonl").read_text().splitlines()
+    changed = json.loads(lines[3])
+    changed[field] = was
+    lines[3] = json.dumps(changed)
+    (folder / "outputs.jsonl").write_text("\n".join(lines) + "\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(
+        NanoLMError,
+        match=rf"outputs.jsonl: .*arc-easy-mini {changed['item']} .*{field} '{was}' in the record",
+    ):
+        rescore(tmp_path, "oracle")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_changed_rule_is_listed_with_both_rules(
+    write_record: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_record(tmp_path, {"gsm8k-platinum-mini": "It is {gold}."})
     rescore(tmp_path, "oracle")
     from nanolm.answers import number
@@ -61,7 +112,9 @@ def test_a_changed_rule_is_listed_with_both_rules(write_record: Callable[..., Pa
     assert change["before"]["rule"] != change["after"]["rule"] == "strict"
 
 
-def test_code_that_can_not_be_run_here_keeps_its_verdict(tmp_path: Path, write_record: Callable[..., Path]) -> None:
+def test_code_that_can_not_be_run_here_keeps_its_verdict(
+    tmp_path: Path, write_record: Callable[..., Path]
+) -> None:
     folder = write_record(tmp_path, {"mbpp-plus-mini": "```python\nx = 1\n```"})
     assert "code verdicts taken over" not in rescore(tmp_path, "oracle")
     lines = list(file.read(folder / file.FILE))
