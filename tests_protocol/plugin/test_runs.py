@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+GGUF = "--entry=smollm2-135m-instruct-q4"
 MATH = "tests_benchmarks/test_math_and_reasoning.py"
 
 
@@ -210,6 +211,13 @@ def test_pdb_and_collect_only_and_junitxml_go_the_ordinary_way(tmp_path: Path) -
         (["--entry=oracle", "--record-mode=some"], ["unknown record mode 'some'"]),
         (["--entry=oracle", "--engine=lama"], ["unknown engine 'lama'"]),
         (["--entry=oracle", "--limit=0"], ["--limit=0: expected at least 1"]),
+        (["--entry=oracle", "--replicas=0"], ["--replicas=0: expected at least 1"]),
+        (["--entry=oracle", "--reports-dir="], ["--reports-dir is empty"]),
+        (["--entry=constant", "--engine=vllm"], ["constant is synthetic and needs no engine"]),
+        ([GGUF, "--engine=vllm"], ["a gguf artefact, which --engine=vllm can't run; use --engine=llamacpp"]),
+        ([GGUF, "--engine=transformers", "-n2"], ["which --engine=transformers can't run"]),
+        ([GGUF, "--engine=replay"], ["this run has no record yet", "--replay-from=DIR"]),
+        ([GGUF, "--engine=replay", "--replay-from=/nonexistent"], ["/nonexistent is no folder"]),
         (["--entry=oracle", "--gate=index above 3"], ["can't read 'index above 3'"]),
     ],
 )
@@ -221,6 +229,16 @@ def test_wrong_usage_is_one_message_and_status_4(
     for word in words:
         assert word in out
     assert "Traceback" not in out
+    assert not (tmp_path / "mini").exists()
+    assert not (ROOT / "mini").exists()
+
+
+def test_what_needs_no_engine_is_not_refused_for_it(tmp_path: Path) -> None:
+    status, out = run(tmp_path, MATH, GGUF, "--engine=vllm", "--collect-only", "-q")
+    assert status == 0, out
+    status, out = run(tmp_path, MATH, GGUF, "--engine=vllm", "--record-mode=none")
+    assert status == 1, out
+    assert "the record lacks this output" in out
 
 
 def test_the_gate(tmp_path: Path) -> None:
