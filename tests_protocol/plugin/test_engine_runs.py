@@ -200,7 +200,8 @@ def test_an_item_that_ends_the_engine_three_times_makes_the_run_invalid(place: P
     status, out = place.run()
     assert status == 1
     assert "1 not measured" in out
-    assert "1 items were not measured" in out
+    assert "1 item was not measured" in out
+    assert "run the same command again to go on" in out
     assert "asked 3 times, the engine ended each time" in out
     errors = [one["item"] for one in place.outputs() if one["finish_reason"] == "error"]
     assert errors == ["Mini_1003"]

@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests_protocol.engines import tiny_model
+
 ROOT = Path(__file__).resolve().parents[2]
 GGUF = "--entry=smollm2-135m-instruct-q4"
 MATH = "tests_benchmarks/test_math_and_reasoning.py"
@@ -145,6 +147,8 @@ def test_record_mode_none_says_what_is_missing(tmp_path: Path) -> None:
     status, out = run(tmp_path, MATH, "--entry=oracle", "--record-mode=none")
     assert status == 1
     assert "--record-mode=none generates nothing" in out
+    assert "run it without --record-mode=none" in out
+    assert "same command again" not in out
     status, out = run(tmp_path, MATH, "--entry=oracle", "--record-mode=none", "-n2")
     assert status == 1
     assert "--record-mode=none generates nothing" in out
@@ -241,6 +245,32 @@ def test_what_needs_no_engine_is_not_refused_for_it(tmp_path: Path) -> None:
     assert "the record lacks this output" in out
 
 
+def test_a_model_that_can_not_be_loaded_is_to_be_mended_first(tmp_path: Path) -> None:
+    model = tiny_model.write(tmp_path / "tiny", positions=4096, greedy=True)
+    (tmp_path / "fails.py").write_text(FAILS)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-p", "fails", "-p", "no:cacheprovider", MATH,
+         f"--reports-dir={tmp_path}", f"--entry={model}", "--engine=vllm"],
+        cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "PYTEST_ADDOPTS": ""},
+    )  # fmt: skip
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, out
+    assert "no such tensor" in out
+    assert "mend what is said above first" in out
+    assert "same command again" not in out
+
+
+FAILS = """
+from nanolm.engines import vllm
+from nanolm.errors import EngineError
+vllm.installed_version = lambda: "0"
+def refuse(self, *arguments, **keywords):
+    raise EngineError("the model can't be loaded: no such tensor")
+vllm.VLLMEngine.__init__ = refuse
+"""
+
+
 def test_the_gate(tmp_path: Path) -> None:
     gates = tmp_path / "gates"
     gates.write_text("# what a release must reach\nraw[gsm8k-platinum-mini] >= 0.5\n")
@@ -248,7 +278,11 @@ def test_the_gate(tmp_path: Path) -> None:
     assert status == 0, out
     status, out = run(tmp_path, MATH, "--entry=constant", f"--gate={gates}")
     assert status == 1
-    assert "raw[gsm8k-platinum-mini] >= 0.5: it is 0" in out
+    assert "Gate not met: raw[gsm8k-platinum-mini] >= 0.5: it is 0" in out
+    assert "Not valid" not in out
+    assert "same command again" not in out
+    about = json.loads((tmp_path / "mini" / "constant" / "run.json").read_text())
+    assert about["problems"] == ["gate not met: raw[gsm8k-platinum-mini] >= 0.5: it is 0"]
 
 
 def test_a_second_run_at_once_is_refused(tmp_path: Path) -> None:
