@@ -93,7 +93,9 @@ def test_a_truncated_model_is_an_error_that_says_where_the_log_is(tmp_path: Path
     path = tmp_path / "m.gguf"
     path.write_bytes(b"GGUF" + bytes(100))
     engine = LlamaCppEngine(path, log=tmp_path / "engine.log")
-    with pytest.raises(EngineError, match=r"llama\.cpp ended with status .*engine\.log"):
+    with pytest.raises(
+        EngineError, match=r"llama\.cpp ended with status .*engine\.log\)\. Is .*m\.gguf whole\?$"
+    ):
         list(engine.generate([request()]))
     engine.close()
     engine.close()
