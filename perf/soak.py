@@ -33,6 +33,7 @@ BENCHMARKS = {
 STAND_IN = """
 import functools
 from nanolm.engines import vllm
+vllm.installed_version = lambda: "0.31.0"
 vllm.VLLMEngine.__init__ = functools.partialmethod(
     vllm.VLLMEngine.__init__, worker="tests_protocol.engines.stand_in_worker", version="0.31.0"
 )

@@ -160,7 +160,7 @@ def _show(found: Any, title: str, seconds: float, diff: bool, as_json: bool) -> 
         }
         click.echo(msgspec.json.encode(content))
         return
-    index = f"{found.score.index.value:.2f}" if found.score.index else "none (benchmarks are missing)"
+    index = f"{found.score.index.value:.2f}" if found.score.index else "none"
     changed = (
         f"{len(found.changes):,} verdicts changed" if found.compared else "no verdicts were there before"
     )

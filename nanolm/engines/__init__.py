@@ -4,13 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nanolm.editions.edition import Edition
+from nanolm.engines.choice import NAMES, check_installed, check_options, chosen
 from nanolm.engines.engine import Engine, Generation
 from nanolm.entries.entry import Entry
-from nanolm.errors import EngineError, unknown
 from nanolm.schema import Item
-
-NAMES = ("auto", "vllm", "transformers", "llamacpp", "replay")
-"""What `--engine` takes. `auto`: the edition's, or what the entry's artefact calls for."""
 
 
 def open_engine(
@@ -28,26 +25,15 @@ def open_engine(
     Raises `UsageError` for an unknown name, `EngineError` when it is not installed or can't run the
     entry. Nothing heavy is imported for an engine that is not chosen.
     """
-    if name not in NAMES:
-        raise unknown("engine", name, NAMES)
+    name = chosen(entry, edition, name)
     if name == "replay":
         from nanolm.engines.replay import ReplayEngine
 
         return ReplayEngine(replay_from or folder)
-    if entry.artefact == "synthetic":
-        if name != "auto":
-            raise EngineError(f"{entry.name} is synthetic and needs no engine; leave out --engine={name}")
+    if name == "synthetic":
         from nanolm.engines.synthetic import SyntheticEngine
 
         return SyntheticEngine(entry.name, items_of)  # type: ignore[arg-type]
-    if name == "auto":
-        name = "llamacpp" if entry.artefact == "gguf" else _of(edition)
-    if (name == "llamacpp") != (entry.artefact == "gguf"):
-        fits = "llamacpp" if entry.artefact == "gguf" else _of(edition)
-        raise EngineError(
-            f"{entry.name} is a {entry.artefact} artefact, which --engine={name} can't run;"
-            f" use --engine={fits}"
-        )
     from nanolm.entries import weights
 
     if name == "llamacpp":
@@ -73,9 +59,4 @@ def open_engine(
     )
 
 
-def _of(edition: Edition) -> str:
-    """The engine for a model folder or repository: the edition's own, where it is one of these."""
-    return "transformers" if edition.engine == "transformers" else "vllm"
-
-
-__all__ = ["NAMES", "Engine", "Generation", "open_engine"]
+__all__ = ["NAMES", "Engine", "Generation", "check_installed", "check_options", "open_engine"]

@@ -55,6 +55,7 @@ class LlamaCppEngine:
         self.settings: dict[str, Any] = {"slots": slots, "threads": self.threads}
         self._worker: subprocess.Popen[str] | None = None
         self._context = 0
+        self._loaded = False
         self._closed = False
         try:
             with model.open("rb") as file:
@@ -156,6 +157,7 @@ class LlamaCppEngine:
         self._context = context
         self.settings |= {"context_per_slot": context // slots, "batched": slots}
         self._receive(self._worker)  # "ready"
+        self._loaded = True
         return self._worker
 
     def _send(self, worker: "subprocess.Popen[str]", message: Mapping[str, Any]) -> None:
@@ -177,10 +179,8 @@ class LlamaCppEngine:
     def _died(self, worker: "subprocess.Popen[str]") -> EngineError:
         self._end()
         words = self.log.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["it said nothing"]
-        return EngineError(
-            f"llama.cpp ended with status {worker.returncode}: {words[0][:300]} (all of it in {self.log}). Is"
-            f" {self.model} whole? Outputs so far are recorded; run the same command again to go on"
-        )
+        ended = f"llama.cpp ended with status {worker.returncode}: {words[0][:300]} (all of it in {self.log})"
+        return EngineError(ended if self._loaded else f"{ended}. Is {self.model} whole?")
 
 
 def parameters(request: Request) -> dict[str, Any]:

@@ -23,7 +23,8 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
      "(default: mini)"}),
     ("--items", {"metavar": "FILE", "help": "ask another file's items as the edition asks its own (editions "
      "that read one file); such a score can't be published"}),
-    ("--engine", {"metavar": "NAME", "default": "auto", "help": "auto, vllm, llamacpp or replay"}),
+    ("--engine", {"metavar": "NAME", "default": "auto", "help": "auto, vllm, transformers, llamacpp or "
+     "replay"}),
     ("--record-mode", {"metavar": "MODE", "default": "missing", "help": "missing: generate what the record "
      "lacks (default); none: generate nothing; all: generate anew and keep the old record"}),
     ("--limit", {"metavar": "N", "type": int, "help": "only the first N items of each benchmark; such a "

@@ -120,7 +120,10 @@ class Finish:
         self.files: list[Path] = []
         self.checking = Checking()
         self.problems: list[str] = []
-        """Why the exit status is not 0."""
+        """Why the run is not valid; the exit status is then not 0."""
+        self.missed: list[str] = []
+        """Conditions of `--gate` that are not met; the exit status is then not 0."""
+        self.advice = ""
 
     def end(self, run: Run, session: pytest.Session, exitstatus: int, checking: Checking) -> int:
         """Everything that is written; gives the exit status (docs/architecture.md, public contract).
@@ -135,14 +138,14 @@ class Finish:
         if not measured:
             left = sum(len(items) for items in collected.selection.values()) - len(collected.rows)
             recorded = sum(run.record.has(key) for key in run.keys)
+            were = terminal.items_were(left + len(collected.rows), left)
             self.problems.append(
-                f"ended early: {left:,} of {left + len(collected.rows):,} items were not judged;"
+                f"ended early: {left:,} of {were} not judged;"
                 f" {recorded:,} of {run.total:,} outputs are recorded"
             )
         if collected.invalid:
-            self.problems.append(
-                f"{len(collected.invalid):,} items were not measured: {collected.invalid[0].text[:300]}"
-            )
+            were = terminal.items_were(len(collected.invalid))
+            self.problems.append(f"{were} not measured: {collected.invalid[0].text[:300]}")
         if run.error and measured and not collected.invalid:
             self.problems.append(run.error)
         self.problems += [f"{slug}: {why}" for slug, why in collected.without_data.items()]
@@ -151,7 +154,7 @@ class Finish:
             # a run that ended early has no score: what it did not get to is not wrong
             self.score = self._score(run, whole and valid, because) if measured else None
             if self.score is not None:
-                self.problems += [p for condition in self.gate if (p := condition.problem(self.score))]
+                self.missed = [p for condition in self.gate if (p := condition.problem(self.score))]
                 self.files.append(score_file.write(self.folder, self.score))
             self.files.append(self._gather_verdicts(run))
             if self.score is not None and self.suite.edition.details:
@@ -164,9 +167,10 @@ class Finish:
                 self.files.append(run.record.compressed)
         except (NanoLMError, OSError) as error:
             self.problems.append(f"writing the reports failed: {error}")
+        self.advice = terminal.advice(run)
         others = session.testsfailed - collected.count("wrong") - len(collected.invalid)
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            return int(bool(self.problems) or others > 0)
+            return int(bool(self.problems or self.missed) or others > 0)
         return exitstatus
 
     def _score(self, run: Run, complete: bool, because: list[str]) -> EntryScore | None:
@@ -225,7 +229,7 @@ class Finish:
                     "complete": whole and valid,
                     "publishable": whole and valid and not because,
                     "not_publishable_because": because,
-                    "problems": self.problems,
+                    "problems": [*self.problems, *(f"gate not met: {one}" for one in self.missed)],
                     "code_not_run_because": self.checking.why_not,
                     "outputs": run.total,
                     "generated": sum(map(run.record.has, run.missing)),
@@ -298,5 +302,7 @@ class Finish:
             folder=self.folder,
             files=self.files,
             problems=self.problems,
+            missed=self.missed,
+            advice=self.advice,
             texts=texts if len(self.collected.rows) <= terminal.FEW else [],
         )

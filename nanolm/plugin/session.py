@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from nanolm import editions, entries
-from nanolm.engines import NAMES as ENGINES
 from nanolm.engines import Engine, open_engine
 from nanolm.entries import Entry, summary
-from nanolm.errors import NanoLMError, SourceError, UsageError, unknown
+from nanolm.errors import NanoLMError, SourceError, UsageError
+from nanolm.plugin import options
 from nanolm.plugin.checker import Checking, connect_checking, open_checking
 from nanolm.plugin.finish import Collected, Finish
 from nanolm.plugin.judging import Desk
@@ -26,7 +26,7 @@ from nanolm.plugin.signals import Signals
 from nanolm.records import Record, adopt
 from nanolm.reports.folders import record_folder
 from nanolm.reports.progress import Progress
-from nanolm.run import RECORD_MODES, Followed, Run, Selection, Suite, state
+from nanolm.run import Followed, Run, Selection, Suite, state
 from nanolm.verdicts import cache as caches
 from nanolm.verdicts import parts, versions
 from nanolm.verdicts.judge import Judge
@@ -42,21 +42,15 @@ class BenchmarkSession:
         self.worker: dict[str, Any] | None = getattr(config, "workerinput", None)
         self.controller = self.worker is None and bool(option("tx", None)) and option("dist", "no") != "no"
         self.only_collects = bool(option("collectonly", False))
-        mode, limit = option("record_mode"), option("limit")
-        if mode not in RECORD_MODES:
-            raise unknown("record mode", mode, RECORD_MODES)
-        if option("engine") not in ENGINES:
-            raise unknown("engine", option("engine"), ENGINES)
-        if limit is not None and limit < 1:
-            raise UsageError(f"--limit={limit}: expected at least 1 item of each benchmark")
-        self.mode = mode
+        options.check(config)
+        self.mode = option("record_mode")
         reports = Path(option("reports_dir"))
         reports = reports if reports.is_absolute() else config.invocation_params.dir / reports
         self.edition = editions.load(option("edition"))
         if option("items"):
             file = config.invocation_params.dir / Path(option("items")).expanduser()
             self.edition = editions.with_items(self.edition, file, reports)
-        self.suite = Suite(self.edition, limit)
+        self.suite = Suite(self.edition, option("limit"))
         self.entry: Entry | None = None
         if option("entry"):
             self.entry = self._resolve(option("entry"))
@@ -76,6 +70,8 @@ class BenchmarkSession:
         self._followed: Followed | None = None
         if self.entry is not None and self.worker is None and not self.only_collects:
             self.finish = Finish(config, self.suite, self.entry, self.folder, self.collected)
+            recorded = record_folder(self.folder, self.edition) if self.mode != "all" else None
+            options.check_engine(config, self.entry, self.edition, recorded)
             self._open_run()
 
     def _resolve(self, reference: str) -> Entry:
@@ -99,14 +95,13 @@ class BenchmarkSession:
 
     def _engine(self) -> Engine:
         assert self.entry is not None
-        replay = self.config.getoption("replay_from")
         return open_engine(
             self.entry,
             self.edition,
             name=self.config.getoption("engine"),
             folder=self.folder,
             items_of=self.suite.items,
-            replay_from=Path(replay) if replay else None,
+            replay_from=options.replayed(self.config),
             replicas=self.config.getoption("replicas"),
         )
 
@@ -189,6 +184,8 @@ class BenchmarkSession:
             if "math_expression" in kinds:
                 versions.require(self.edition.extractors)
             self.run.prepare(selection)
+            if self.run.missing and self.mode != "none":
+                options.require_engine(self.config, self.entry, self.edition)
             self.collected.selection = selection  # a run that is refused leaves all files as they are
             self.progress = Progress(self.config, self.run)
             if not self.controller:
@@ -206,7 +203,7 @@ class BenchmarkSession:
                 self.desk.look_ahead(self.run.record)
         except NanoLMError as error:
             self.run.stop()
-            pytest.exit(f"nanolm: {error}", returncode=1)
+            pytest.exit(f"nanolm: {error}", returncode=4 if isinstance(error, UsageError) else 1)
 
     def _follow(self, refs: list[Ref]) -> None:
         """A worker: read the record along."""

@@ -14,6 +14,8 @@ from nanolm.schema import Output
 
 _LIVE_SECONDS = 0.25
 _PLAIN_SECONDS = 20.0
+_ENOUGH, _LONG_ENOUGH = 5, 30.0
+"""Outputs and seconds before which nothing is said of the time left: a first output says next to nothing."""
 _SEEN = 4_000
 """Recorded outputs that the first estimate looks at, spread over the record."""
 
@@ -65,7 +67,9 @@ class Progress:
         found = estimate(islice(self._run.record.outputs(), 0, None, step), self._wanted)
         if found is not None:
             return f", {_words(found)} at the pace so far"
-        return f", at most {self._run.suite.edition.budget:,} tokens each" + (
+        budget, context = self._run.suite.edition.budget, self._run.entry.context
+        most = f"{context:,} tokens each with its prompt" if 0 < context <= budget else f"{budget:,} tokens each"
+        return f", at most {most}" + (
             f"; an estimate follows from the first {len(self._awaited)}" if self._awaited else ""
         )
 
@@ -117,7 +121,9 @@ class Progress:
                 f" · truncated {self._truncated[slug] / self._done[slug]:.0%}"
                 f" · all {done:,}/{wanted:,} · {_rate(all_made / seconds)} tokens/s"
             )
-        if done < wanted and made:
+        if done < wanted:
+            if not made or done < _ENOUGH or seconds < _LONG_ENOUGH:
+                return text
             left = max(0.0, left - unfinished)
             return f"{text} · {_time(left * seconds / all_made)} left"
         return f"{text} · {_time(seconds)}"

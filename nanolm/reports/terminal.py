@@ -12,7 +12,7 @@ from rich.table import Table
 from nanolm.entries import Entry
 from nanolm.reports import summary
 from nanolm.reports.details import Details
-from nanolm.run import Suite
+from nanolm.run import Run, Suite
 from nanolm.schema import BenchmarkScore, EntryScore
 
 RAW_LINE = "[bold]Raw accuracies.[/bold] Each stands for its own convention; no mean is taken over them."
@@ -30,9 +30,14 @@ def show(
     folder: Path,
     files: Sequence[Path],
     problems: Sequence[str],
+    missed: Sequence[str],
+    advice: str,
     texts: Sequence[str],
 ) -> None:
-    """Write the summary through pytest's terminal reporter."""
+    """Write the summary through pytest's terminal reporter.
+
+    `problems`: why the run is not valid, then `advice` says what to do. `missed`: gates that are not met.
+    """
     reporter.section(f"{suite.edition.title}: {entry.title}", "=")
     for text in texts:
         reporter.write_line(f"· {text}")
@@ -61,8 +66,10 @@ def show(
         console.print("[dim]Not publishable:[/dim] " + "; ".join(map(_plain, score.not_publishable_because)))
     for problem in problems:
         console.print("[red]Not valid:[/red] " + _plain(problem), soft_wrap=True)
+    for condition in missed:
+        console.print("[red]Gate not met:[/red] " + _plain(condition), soft_wrap=True)
     if problems:
-        console.print("What is recorded is kept: run the same command again to go on.")
+        console.print(_plain(advice), soft_wrap=True)
     where = Path(os.path.relpath(folder))
     names = ", ".join(dict.fromkeys(path.name for path in files))
     record = "outputs.jsonl.zst" if (folder / "outputs.jsonl.zst").exists() else "outputs.jsonl"
@@ -70,6 +77,25 @@ def show(
     names = ", ".join(dict.fromkeys([record, *names.split(", ")])) if names else record
     console.print(f"Files: {_plain(str(shown))}/ ({names})", soft_wrap=True)
     reporter.write(out.getvalue())
+
+
+def advice(run: Run) -> str:
+    """What to do after a run that is not valid: the same again only where that can go better."""
+    if run.mode == "none" and not all(map(run.record.has, run.keys)):
+        return "What is recorded is kept: run it without --record-mode=none to generate what is missing."
+    if run.never_began:
+        return "Nothing new was generated: mend what is said above first, then run the command again."
+    return "What is recorded is kept: run the same command again to go on."
+
+
+def items_were(count: int, subject: int | None = None) -> str:
+    """The verb is the subject's, where there is one: `3 of 20 items were`.
+
+    >>> items_were(1), items_were(1_000), f"1 of {items_were(20, 1)}"
+    ('1 item was', '1,000 items were', '1 of 20 items was')
+    """
+    one = (count if subject is None else subject) == 1
+    return f"{count:,} item{'' if count == 1 else 's'} {'was' if one else 'were'}"
 
 
 def _plain(text: str) -> str:

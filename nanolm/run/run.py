@@ -49,7 +49,10 @@ class Run:
         """The outputs that are asked for first, spread over the benchmarks; none when some are recorded."""
         self.error = ""
         """Why generation ended early; empty when it did not."""
+        self.never_began = False
+        """The engine failed before its first output: it could not start, and would not on another try."""
         self.engine_errors = 0
+        self._generated = 0
         self.listeners: list[Callable[[Output], None]] = []
         self._news = threading.Condition()
         self._ended = threading.Event()
@@ -173,14 +176,18 @@ class Run:
                 self._keep(engine, generation)
         except NanoLMError as error:
             if not self._stopping:
-                self.error = str(error)
+                self._failed(str(error))
         except Exception as error:
             if not self._stopping:
-                self.error = f"the engine failed: {type(error).__name__}: {error}"
+                self._failed(f"the engine failed: {type(error).__name__}: {error}")
         finally:
             if self.entry.artefact == "synthetic" and self.engine is not None:
                 self.engine.close()
             self._end()
+
+    def _failed(self, error: str) -> None:
+        self.error = error
+        self.never_began = not self._generated
 
     def _requests(self, engine: Engine) -> Iterator[Request]:
         """Requests for what is missing; a prompt that does not fit is recorded as such at once (§5)."""
@@ -258,6 +265,8 @@ class Run:
         )
         if output.finish_reason == "error":
             self.engine_errors += 1
+        elif output.finish_reason != "unsupported":
+            self._generated += 1
         self.record.append(output)
         for listener in self.listeners:
             listener(output)

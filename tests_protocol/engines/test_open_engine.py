@@ -1,12 +1,13 @@
 """Which engine runs which entry, and what is said when one can't."""
 
+from importlib import metadata
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from nanolm import editions
-from nanolm.engines import open_engine
+from nanolm.engines import check_installed, check_options, open_engine
 from nanolm.engines.llamacpp import LlamaCppEngine, parameters
 from nanolm.engines.replay import ReplayEngine
 from nanolm.entries import Entry
@@ -57,6 +58,28 @@ def test_an_artefact_and_an_engine_that_do_not_fit(tmp_path: Path) -> None:
         opened(other, tmp_path, "llamacpp")
 
 
+def test_what_can_be_told_before_an_engine_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Entry(name="m", title="M", artefact="transformers", path=str(tmp_path))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    check_options(model, MINI, recorded=None)
+    with pytest.raises(EngineError, match="2 replicas were asked for"):
+        check_options(model, MINI, recorded=None, replicas=2)
+    with pytest.raises(EngineError, match="holds no recorded outputs"):
+        check_options(model, MINI, name="replay", recorded=None, replay_from=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+    def none(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", none)
+    check_installed(synthetic("oracle"), MINI)
+    for name, said in (("vllm", "vLLM"), ("transformers", "transformers")):
+        with pytest.raises(EngineError, match=f"{said} is not installed"):
+            check_installed(model, MINI, name=name)
+    with pytest.raises(EngineError, match=r"llama\.cpp is not installed"):
+        check_installed(msgspec.structs.replace(model, artefact="gguf"), MINI)
+
+
 def test_a_file_that_is_no_gguf_is_refused_before_anything_starts(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     with pytest.raises(EngineError, match="can't be read: No such file"):
@@ -70,7 +93,9 @@ def test_a_truncated_model_is_an_error_that_says_where_the_log_is(tmp_path: Path
     path = tmp_path / "m.gguf"
     path.write_bytes(b"GGUF" + bytes(100))
     engine = LlamaCppEngine(path, log=tmp_path / "engine.log")
-    with pytest.raises(EngineError, match=r"llama\.cpp ended with status .*engine\.log"):
+    with pytest.raises(
+        EngineError, match=r"llama\.cpp ended with status .*engine\.log\)\. Is .*m\.gguf whole\?$"
+    ):
         list(engine.generate([request()]))
     engine.close()
     engine.close()

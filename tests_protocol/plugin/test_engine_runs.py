@@ -24,6 +24,7 @@ PLUGIN = """
 import functools
 from nanolm.engines import vllm
 vllm.STALL_SECONDS = 3.0
+vllm.installed_version = lambda: "{version}"
 vllm.VLLMEngine.__init__ = functools.partialmethod(
     vllm.VLLMEngine.__init__, worker="tests_protocol.engines.stand_in_worker", version="{version}"
 )
@@ -199,13 +200,38 @@ def test_an_item_that_ends_the_engine_three_times_makes_the_run_invalid(place: P
     status, out = place.run()
     assert status == 1
     assert "1 not measured" in out
-    assert "1 items were not measured" in out
+    assert "1 item was not measured" in out
+    assert "run the same command again to go on" in out
     assert "asked 3 times, the engine ended each time" in out
     errors = [one["item"] for one in place.outputs() if one["finish_reason"] == "error"]
     assert errors == ["Mini_1003"]
     assert place.about()["complete"] is False
     (place.model / "dies").unlink()
     assert place.run()[0] == 0
+
+
+MISSING = """
+from nanolm.errors import EngineError
+def missing():
+    raise EngineError("vLLM is not installed; install it")
+vllm.installed_version = missing
+"""
+
+
+def test_an_engine_that_is_not_installed(place: Place) -> None:
+    """Refused before anything is made; a record that lacks nothing needs no engine."""
+    place.plugin(more=MISSING)
+    status, out = place.run()
+    assert status == 4, out
+    assert "vLLM is not installed; install it" in out
+    assert not place.reports.exists()
+    place.plugin()
+    assert place.run("-k", "arc_easy")[0] == 0
+    place.plugin(more=MISSING)
+    assert place.run("-k", "arc_easy")[0] == 0
+    status, out = place.run()
+    assert status == 4, out
+    assert "vLLM is not installed; install it" in out
 
 
 def test_a_hung_request(place: Place) -> None:

@@ -13,7 +13,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests_protocol.engines import tiny_model
+
 ROOT = Path(__file__).resolve().parents[2]
+GGUF = "--entry=smollm2-135m-instruct-q4"
 MATH = "tests_benchmarks/test_math_and_reasoning.py"
 
 
@@ -154,6 +157,8 @@ def test_record_mode_none_says_what_is_missing(tmp_path: Path) -> None:
     status, out = run(tmp_path, MATH, "--entry=oracle", "--record-mode=none")
     assert status == 1
     assert "--record-mode=none generates nothing" in out
+    assert "run it without --record-mode=none" in out
+    assert "same command again" not in out
     status, out = run(tmp_path, MATH, "--entry=oracle", "--record-mode=none", "-n2")
     assert status == 1
     assert "--record-mode=none generates nothing" in out
@@ -262,6 +267,13 @@ def test_pdb_and_collect_only_and_junitxml_go_the_ordinary_way(tmp_path: Path) -
         (["--entry=oracle", "--record-mode=some"], ["unknown record mode 'some'"]),
         (["--entry=oracle", "--engine=lama"], ["unknown engine 'lama'"]),
         (["--entry=oracle", "--limit=0"], ["--limit=0: expected at least 1"]),
+        (["--entry=oracle", "--replicas=0"], ["--replicas=0: expected at least 1"]),
+        (["--entry=oracle", "--reports-dir="], ["--reports-dir is empty"]),
+        (["--entry=constant", "--engine=vllm"], ["constant is synthetic and needs no engine"]),
+        ([GGUF, "--engine=vllm"], ["a gguf artefact, which --engine=vllm can't run; use --engine=llamacpp"]),
+        ([GGUF, "--engine=transformers", "-n2"], ["which --engine=transformers can't run"]),
+        ([GGUF, "--engine=replay"], ["this run has no record yet", "--replay-from=DIR"]),
+        ([GGUF, "--engine=replay", "--replay-from=/nonexistent"], ["/nonexistent is no folder"]),
         (["--entry=oracle", "--gate=index above 3"], ["can't read 'index above 3'"]),
     ],
 )
@@ -273,6 +285,42 @@ def test_wrong_usage_is_one_message_and_status_4(
     for word in words:
         assert word in out
     assert "Traceback" not in out
+    assert not (tmp_path / "mini").exists()
+    assert not (ROOT / "mini").exists()
+
+
+def test_what_needs_no_engine_is_not_refused_for_it(tmp_path: Path) -> None:
+    status, out = run(tmp_path, MATH, GGUF, "--engine=vllm", "--collect-only", "-q")
+    assert status == 0, out
+    status, out = run(tmp_path, MATH, GGUF, "--engine=vllm", "--record-mode=none")
+    assert status == 1, out
+    assert "the record lacks this output" in out
+
+
+def test_a_model_that_can_not_be_loaded_is_to_be_mended_first(tmp_path: Path) -> None:
+    model = tiny_model.write(tmp_path / "tiny", positions=4096, greedy=True)
+    (tmp_path / "fails.py").write_text(FAILS)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-p", "fails", "-p", "no:cacheprovider", MATH,
+         f"--reports-dir={tmp_path}", f"--entry={model}", "--engine=vllm"],
+        cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", "PYTEST_ADDOPTS": ""},
+    )  # fmt: skip
+    out, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, out
+    assert "no such tensor" in out
+    assert "mend what is said above first" in out
+    assert "same command again" not in out
+
+
+FAILS = """
+from nanolm.engines import vllm
+from nanolm.errors import EngineError
+vllm.installed_version = lambda: "0"
+def refuse(self, *arguments, **keywords):
+    raise EngineError("the model can't be loaded: no such tensor")
+vllm.VLLMEngine.__init__ = refuse
+"""
 
 
 def test_the_gate(tmp_path: Path) -> None:
@@ -282,7 +330,11 @@ def test_the_gate(tmp_path: Path) -> None:
     assert status == 0, out
     status, out = run(tmp_path, MATH, "--entry=constant", f"--gate={gates}")
     assert status == 1
-    assert "raw[gsm8k-platinum-mini] >= 0.5: it is 0" in out
+    assert "Gate not met: raw[gsm8k-platinum-mini] >= 0.5: it is 0" in out
+    assert "Not valid" not in out
+    assert "same command again" not in out
+    about = json.loads((tmp_path / "mini" / "constant" / "run.json").read_text())
+    assert about["problems"] == ["gate not met: raw[gsm8k-platinum-mini] >= 0.5: it is 0"]
 
 
 def test_a_second_run_at_once_is_refused(tmp_path: Path) -> None:

@@ -45,15 +45,17 @@ def made(
     verbosity: int = 0,
     warm_up: tuple[tuple[str, str, int], ...] = (),
     record: Sequence[Output] = (),
+    context: int = 2_048,
+    wanted: int = 4,
 ) -> Progress:
     run: Any = SimpleNamespace(
-        missing=[("arc", str(n), 0) for n in range(4)],
-        total=4 + len(record),
+        missing=[("arc", str(n), 0) for n in range(wanted)],
+        total=wanted + len(record),
         mode="missing",
         warm_up=warm_up,
         engine=SimpleNamespace(at_once=2, unfinished_tokens=60),
         record=Recorded(record),
-        entry=SimpleNamespace(name="tiny", artefact="gguf"),
+        entry=SimpleNamespace(name="tiny", artefact="gguf", context=context),
         suite=SimpleNamespace(edition=SimpleNamespace(name="mini", budget=256)),
     )
     config: Any = SimpleNamespace(
@@ -107,7 +109,7 @@ def test_one_live_line_in_a_terminal() -> None:
     while not any(line.startswith("\rarc 1/4") for line in reporter.lines) and time.monotonic() < until:
         time.sleep(0.02)
     live = [line for line in reporter.lines if line.startswith("\rarc 1/4")]
-    assert " · 16 tokens/s · " in live[0]  # with what is not finished
+    assert live[0].rstrip().endswith(" · 16 tokens/s")  # with what is not finished; no time left from one
     assert all(len(line) <= 80 for line in live)
     for number in range(1, 4):
         progress.arrived(output(number))
@@ -115,6 +117,30 @@ def test_one_live_line_in_a_terminal() -> None:
     assert reporter.lines[0].startswith("\rnanolm: tiny on mini")
     assert reporter.lines[-2].startswith("\rarc 4/4 ")
     assert reporter.lines[-1] == ""  # the end of that line
+
+
+def test_time_left_only_from_enough_outputs_in_enough_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outputs of 100 tokens and 10 s, asked for together; 20 are wanted."""
+    progress = made(Reporter(isatty=False), wanted=20)
+    clock = 1_000.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    for number in range(4):
+        progress.arrived(output(number))
+    clock = 1_040.0
+    assert "left" not in progress._text("arc")  # four outputs
+    clock = 1_000.0
+    progress.arrived(output(4))
+    clock = 1_019.0
+    assert "left" not in progress._text("arc")  # 29 seconds
+    clock = 1_020.0
+    # (15 x 100 - 60 unfinished) tokens at (500 + 60) / 30 tokens/s
+    assert progress._text("arc").endswith(" · 19 tokens/s · 1 min 17 s left")
+
+
+def test_at_most_what_the_context_has_room_for() -> None:
+    reporter = Reporter(isatty=False)
+    lines = told(made(reporter, context=200), reporter)
+    assert lines[0].endswith("4 to generate, at most 200 tokens each with its prompt")
 
 
 def test_nothing_when_quiet() -> None:

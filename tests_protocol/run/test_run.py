@@ -169,6 +169,14 @@ def test_a_full_disk_ends_the_run_with_the_reason(tmp_path: Path, suite: Suite) 
     run.close()
 
 
+def test_an_engine_that_never_began_and_one_that_ended(tmp_path: Path, suite: Suite) -> None:
+    """Only the first is to be mended before another try; a record from before changes nothing in that."""
+    for dies_after, never_began in ((0, True), (2, False), (0, True), (99, False)):
+        run = ran(tmp_path, suite, entry(), Scripted(dies_after=dies_after))
+        assert run.never_began is never_began
+        run.close()
+
+
 def test_a_follower_sees_outputs_as_they_come_and_the_end(tmp_path: Path, suite: Suite) -> None:
     """What a worker of pytest-xdist does, here in a thread."""
     gate = threading.Event()
