@@ -120,7 +120,7 @@ def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
 
     Over-long items that are not listed yet are found with the tokenizers of the edition's entries. What is
     frozen stays: a change is refused and the first item that differs is named. Exit status 1 on a change
-    (with --check: on any drift).
+    (with --check: on any drift, and when there is no data to check).
     """
     from nanolm.editions import lock as locking
     from nanolm.editions.read import load
@@ -137,7 +137,13 @@ def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
             )
             for drift in drifts:
                 tables.print_line(f"Drift: {drift.benchmark}: {drift.what}")
-        if drifts:
+        if not checked and not as_json:
+            from nanolm.editions.items import fetch_command
+
+            tables.print_line(
+                f"Nothing could be checked without data; get it with `{fetch_command(edition)}`"
+            )
+        if drifts or not checked:
             raise SystemExit(1)
         return
     report = locking.lock(edition, replace=replace, counters=lambda: counters(edition))

@@ -124,3 +124,10 @@ def test_an_unknown_or_empty_edition_is_named() -> None:
     assert "unknown edition 'nosuch'" in str(unknown)
     assert isinstance(empty, UsageError)
     assert "the edition's name is empty; expected one of" in str(empty)
+
+
+def test_a_check_of_nothing_is_no_success(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NANOLM_CACHE", str(tmp_path))
+    done = run("edition", "lock", "nano-lm-v1", "--check")
+    assert done.exit_code == 1
+    assert "get it with `nanolm fetch --edition nano-lm-v1`" in done.output
