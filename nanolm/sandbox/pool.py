@@ -74,6 +74,7 @@ class Evaluators:
         self._pending: dict[tuple[str, str, bytes], Future[ProgramResult]] = {}
         self._change = threading.Condition()
         self._running = 0
+        self._preparing = 0
         self._exclusive = False
         self._closed = False
         self._failures = 0
@@ -248,18 +249,23 @@ class Evaluators:
         return worker.run(prepared, job.task, job.program)
 
     def _prepare(self, prepared: Prepared) -> None:
-        """Compute ground truth with no sample of this pool running: its times become the limits."""
+        """Compute ground truth with no sample of this pool running: its times become the limits.
+
+        Several workers may come here at once. Each stops counting as running before it waits, or two would
+        wait for each other for ever; while one waits, no worker takes a new program.
+        """
         with self._change:
-            # This thread counts as running; wait for all others.
-            self._change.wait_for(lambda: self._closed or not self._exclusive)
-            self._exclusive = True
+            self._preparing += 1
             self._running -= 1
-            self._change.wait_for(lambda: self._closed or self._running == 0)
+            self._change.notify_all()
+            self._change.wait_for(lambda: self._closed or (self._running == 0 and not self._exclusive))
+            self._exclusive = True
         try:
             if not self._closed:
                 truth.prepare(prepared, self._report)
         finally:
             with self._change:
+                self._preparing -= 1
                 self._running += 1
                 self._exclusive = False
                 self._change.notify_all()
@@ -268,7 +274,7 @@ class Evaluators:
         """The next program for a worker, of its own data set if it can be; None when all is over."""
         with self._change:
             while not self._closed:
-                if not self._exclusive:
+                if not self._exclusive and not self._preparing:
                     name = self._choose(worker)
                     if name is not None:
                         self._serving[worker.number] = name

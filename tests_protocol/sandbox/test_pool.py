@@ -112,6 +112,32 @@ def test_the_second_run_is_alone(evaluators: Evaluators) -> None:
         first.add(task)
 
 
+def test_workers_that_find_no_ground_truth_at_the_same_moment_prepare_it_in_turn(
+    evaluators: Evaluators, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready: set[str] = set()
+    all_took_one = threading.Barrier(3, timeout=10)
+    begun: list[tuple[str, int]] = []
+
+    def is_ready(located: Located) -> bool:
+        if not begun and threading.current_thread().name.startswith("nanolm-worker"):
+            all_took_one.wait()  # three workers hold a program before the first of them prepares
+        return located.dataset.name in ready
+
+    def prepare(located: Located, report: object) -> None:
+        begun.append((located.dataset.name, StandIn.running))
+        time.sleep(0.02)
+        ready.add(located.dataset.name)
+
+    monkeypatch.setattr(Located, "ready", is_ready)
+    monkeypatch.setattr(pool.truth, "prepare", prepare)
+    asked = [("mbpp-plus", "Mbpp/2"), ("mbpp-plus", "Mbpp/3"), ("evoeval-subtle", "Mbpp/2")]
+    futures = [evaluators.submit(name, task, "pass") for name, task in asked * 3]
+    assert all(future.result(timeout=10).passed for future in futures)
+    assert {name for name, _ in begun} == {"mbpp-plus", "evoeval-subtle"}
+    assert {running for _, running in begun} == {0}, "a program ran while reference times were taken"
+
+
 def test_equal_programs_run_once(evaluators: Evaluators) -> None:
     found = list(evaluators.check_all(Program(n, "mbpp-plus", "Mbpp/2", "slow-fail") for n in range(20)))
     assert sorted(key for key, _ in found) == list(range(20))
