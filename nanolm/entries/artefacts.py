@@ -116,7 +116,7 @@ def table(source: Artefacts, name: str) -> dict[str, Any] | None:
         return None
     try:
         value = json.loads(found)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise EntryError(f"{name} of {source.where} is not valid JSON: {error}") from error
     if not isinstance(value, dict):
         raise EntryError(f"{name} of {source.where} holds a {type(value).__name__}; expected an object")

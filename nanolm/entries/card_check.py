@@ -13,7 +13,9 @@ from nanolm.entries.parameters import Audit
 from nanolm.errors import EntryError
 
 CARD = "README.md"
-_DATA = r"\btokens?\b.*\b(train|corpus|data)|\b(train|corpus|data).*\btokens?\b"
+MOST = 4 << 20
+"""Bytes of the largest card that is read."""
+_DATA = (r"\btokens?\b", r"\b(?:train|corpus|data)")
 _LIMITS = r"limitation|out[- ]of[- ]scope|not (?:intended|suitable)|caveat|weakness"
 Outcome = Literal["holds", "differs", "missing", "not checked"]
 
@@ -34,19 +36,36 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 def check(source: Artefacts, audit: Audit, measured: Mapping[str, float] | None = None) -> list[Finding]:
     """Every statement of the card beside what the artefact says; in the order of the conventions.
 
-    `measured`: our own raw accuracies by benchmark slug, 0 to 1. Raises `EntryError` without a card.
+    `measured`: our own raw accuracies by benchmark slug, 0 to 1. Raises `EntryError` without a card that can
+    be read.
     """
-    card = artefacts.text(source, CARD)
-    if card is None or not card.strip():
-        raise EntryError(f"{source.where} has no {CARD}: there is no card to check")
+    card = _card(source)
     return [
         *_architecture(card, artefacts.table(source, "config.json") or {}),
         *_parameters(card, audit),
-        _mentioned(card, "training data", _DATA, "corpus and number of training tokens"),
+        _mentioned(card, "training data", "corpus and number of training tokens", *_DATA),
         *_benchmarks(card, measured or {}),
         *_sums(card, audit),
-        _mentioned(card, "limitations", _LIMITS, "what the model is not good at"),
+        _mentioned(card, "limitations", "what the model is not good at", _LIMITS),
     ]
+
+
+def _card(source: Artefacts) -> str:
+    if CARD not in source.names():
+        there = [name for name in sorted(source.names()) if name.casefold() == CARD.casefold()]
+        found = f" (found {there[0]}, which model hubs don't show)" if there else ""
+        raise EntryError(f"{source.where} has no file {CARD}: there is no card to check{found}")
+    if source.size(CARD) > MOST:
+        raise EntryError(
+            f"{CARD} of {source.where} holds {source.size(CARD):,} bytes; expected a model card of at most "
+            f"{MOST:,}"
+        )
+    card = artefacts.text(source, CARD) or ""
+    if not card.strip():
+        raise EntryError(f"{CARD} of {source.where} is empty: there is no card to check")
+    if "\0" in card:
+        raise EntryError(f"{CARD} of {source.where} is no text in UTF-8; expected a model card in Markdown")
+    return card
 
 
 def _architecture(card: str, config: Mapping[str, object]) -> Iterator[Finding]:
@@ -86,11 +105,11 @@ def _parameters(card: str, audit: Audit) -> Iterator[Finding]:
             why="" if holds else _why_other(one, audit), line=one.line,
         )  # fmt: skip
     if any(left.why.startswith("buffer") for left in audit.left_out):
-        yield _mentioned(card, "buffers left out", r"\bbuffers?\b", "that buffers are not counted")
+        yield _mentioned(card, "buffers left out", "that buffers are not counted", r"\bbuffers?\b")
     if audit.tied != "no":
         yield _mentioned(
-            card, "tied embeddings", r"\btied?\b|\btie_word_embeddings\b|weight[- ]tying|\bunique\b",
-            "that the tied embedding is counted once",
+            card, "tied embeddings", "that the tied embedding is counted once",
+            r"\btied?\b|\btie_word_embeddings\b|weight[- ]tying|\bunique\b",
         )  # fmt: skip
 
 
@@ -112,7 +131,7 @@ def _why_other(one: Stated, audit: Audit) -> str:
 def _benchmarks(card: str, measured: Mapping[str, float]) -> Iterator[Finding]:
     stated = card_claims.benchmarks(card)
     if not stated:
-        yield Finding(what="benchmark numbers", outcome="missing")
+        yield _no_numbers(card)
     for one in stated:
         name = one.what
         absent = card_claims.conventions(one)
@@ -132,6 +151,18 @@ def _benchmarks(card: str, measured: Mapping[str, float]) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def _no_numbers(card: str) -> Finding:
+    """None beside a name; but a table may have the names in its head."""
+    named = card_claims.only_named(card)
+    if named is None:
+        return Finding(what="benchmark numbers", outcome="missing")
+    line, names = named
+    return Finding(
+        what="benchmark numbers", outcome="not checked", line=line, stated=", ".join(dict.fromkeys(names)),
+        why="named without a number beside; of a table, rows that begin with a benchmark's name are read",
+    )  # fmt: skip
+
+
 def _lacks(absent: list[str]) -> str:
     return f"its convention is not stated: {', '.join(absent)}" if absent else ""
 
@@ -143,8 +174,8 @@ def _same_benchmark(name: str, slug: str) -> bool:
 
 
 def _sums(card: str, audit: Audit) -> Iterator[Finding]:
-    stated = card_claims.sums(card)
     actual = {file.sha256: file.name for file in audit.files if file.sha256}
+    stated = [(line, value) for line, value, running in card_claims.sums(card) if running or value in actual]
     if not stated:
         yield Finding(
             what="SHA-256", outcome="missing",
@@ -159,7 +190,7 @@ def _sums(card: str, audit: Audit) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _mentioned(card: str, what: str, words: str, wanted: str) -> Finding:
-    if card_claims.says(card, words):
+def _mentioned(card: str, what: str, wanted: str, *words: str) -> Finding:
+    if card_claims.says(card, *words):
         return Finding(what=what, outcome="holds", stated="yes")
     return Finding(what=what, outcome="missing", why=f"not stated: {wanted}")

@@ -5,10 +5,14 @@ unique parameters, data, each benchmark number with its convention, the checkpoi
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import lru_cache
 
 import msgspec
+
+from nanolm.entries.markdown import Line, running_lines
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -49,7 +53,7 @@ BENCHMARKS = (
 )  # fmt: skip
 _PERPLEXITY = re.compile(r"wikitext|perplexity|\bppl|byte_ppl|\bbpb\b|bits[ -]per[ -]byte", re.I)
 
-_NUMBER = r"\d{1,3}(?:[,_ ]\d{3})+|\d+(?:\.\d+)?"
+_NUMBER = r"(?<!\d)(?:\d{1,3}(?:[,_ ]\d{3}){1,5}|\d{1,15}(?:\.\d{1,15})?)(?!\d)"
 _SCALES = {"": 1, "k": 10**3, "m": 10**6, "million": 10**6, "b": 10**9, "billion": 10**9}
 _COUNTED = re.compile(
     rf"(?P<a>{_NUMBER})\s?(?P<as>k|m|b|million|billion)?\s"
@@ -58,7 +62,9 @@ _COUNTED = re.compile(
     re.I,
 )
 _SUM = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", re.I)
-_VALUE = re.compile(r"(?<![\w.])(\d+\.\d+|\d+)\s?%?(?![\w-])")
+_VALUE = re.compile(r"(?<![\w.])(\d{1,15}(?:\.\d{1,15})?)(?!\d)\s?%?(?![\w-])")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_ROW, _ROW_END = re.compile(r"<tr\b", re.I), re.compile(r"</tr\b|</table\b", re.I)
 _SECTION = re.compile(r"\s*##?\s")
 """A heading of the first two levels: what is said under it holds for its subsections too."""
 _NAMES = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in BENCHMARKS), re.I)
@@ -88,13 +94,26 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
     """The section it stands in, where its convention may be said."""
 
 
-def body(card: str) -> list[tuple[int, str]]:
-    """Numbered lines without the YAML at the top."""
-    lines = card.splitlines()
-    start = 0
-    if lines and lines[0].strip() == "---":
-        start = next((number for number, line in enumerate(lines[1:], 2) if line.strip() == "---"), 0)
-    return [(number, line) for number, line in enumerate(lines, 1) if number > start]
+@lru_cache(maxsize=1)
+def body(card: str) -> tuple[Line, ...]:
+    """Numbered lines of the card's running text: what stands in code blocks (samples of usage, logs of
+    training), in comments and in the YAML at the top is no claim. A row of an HTML table is one line, and
+    tags are left out: the numbers in them are none of the card's."""
+    found: list[Line] = []
+    row: list[str] | None = None
+    for number, line in running_lines(card):
+        text = _TAG.sub(" ", line)
+        if row is not None:
+            row.append(text)
+        else:
+            found.append((number, text))
+            row = [text] if _ROW.search(line) else None
+        if row is not None and (_ROW_END.search(line) or not line.strip()):
+            found[-1] = (found[-1][0], " ".join(row))
+            row = None
+    if row is not None:
+        found[-1] = (found[-1][0], " ".join(row))
+    return tuple(found)
 
 
 def parameters(card: str) -> list[Stated]:
@@ -114,9 +133,15 @@ def parameters(card: str) -> list[Stated]:
     return found
 
 
-def sums(card: str) -> list[tuple[int, str]]:
-    """SHA-256 sums with their lines."""
-    return [(number, match.group(0).lower()) for number, line in body(card) for match in _SUM.finditer(line)]
+def sums(card: str) -> list[tuple[int, str, bool]]:
+    """SHA-256 sums with their lines, and whether they stand in running text; else in code, where a card may
+    show sums of other files, too."""
+    running = {number for number, _ in body(card)}
+    return [
+        (number, match.group(0).lower(), number in running)
+        for number, line in running_lines(card, code=True)
+        for match in _SUM.finditer(line)
+    ]
 
 
 def architecture(card: str) -> Iterator[Stated]:
@@ -138,35 +163,50 @@ def architecture(card: str) -> Iterator[Stated]:
 
 
 def benchmarks(card: str) -> list[Stated]:
-    """Every number beside a benchmark's name on a line, the first after the name; and its section."""
+    """Every number beside a benchmark's name on a line, the first after the name; and its section, with its
+    code: a command says how to repeat a number."""
     found: list[tuple[int, Stated]] = []
-    heading = 0
+    starts = [0, *(number for number, line in body(card) if _SECTION.match(line))]
     sections: dict[int, list[str]] = {}
+    for number, line in running_lines(card, code=True):
+        sections.setdefault(starts[bisect_right(starts, number) - 1], []).append(line)
     for number, line in body(card):
-        heading = number if _SECTION.match(line) else heading
-        sections.setdefault(heading, []).append(line)
-        for match in _NAMES.finditer(line):
-            rest = line[match.end() :]
-            nearest = _NAMES.search(rest)
-            value = _VALUE.search(rest[: nearest.start()] if nearest else rest)
+        heading = starts[bisect_right(starts, number) - 1]
+        names = list(_NAMES.finditer(line))
+        for place, name in enumerate(names, 1):
+            end = names[place].start() if place < len(names) else len(line)
+            value = _VALUE.search(line, name.end(), end)
             if value:
                 amount, unit = _scaled(value[1], 1)
-                what, text = match.group(0), value.group(0).strip()
-                one = Stated(what=what, text=text, value=amount, unit=unit, line=number)
+                one = Stated(
+                    what=name.group(0), text=value.group(0).strip(), value=amount, unit=unit, line=number
+                )
                 found.append((heading, one))
     around = {start: "\n".join(lines) for start, lines in sections.items()}
     return [msgspec.structs.replace(one, around=around[heading]) for heading, one in found]
 
 
+def only_named(card: str) -> tuple[int, list[str]] | None:
+    """The first line that names benchmarks, and which; for cards without a number beside any of them."""
+    named = ((number, _NAMES.findall(line)) for number, line in body(card))
+    return next(((number, names) for number, names in named if names), None)
+
+
 def conventions(stated: Stated) -> list[str]:
     """What is not said of a benchmark number in its section, of what a reader needs to repeat it."""
-    wanted = PERPLEXITY_CONVENTIONS if _PERPLEXITY.search(stated.what) else CONVENTIONS
-    return [name for name, words in wanted.items() if not words.search(stated.around)]
+    return list(_not_said(stated.around, _PERPLEXITY.search(stated.what) is not None))
 
 
-def says(card: str, words: str) -> bool:
-    """Whether the card has these words (a regular expression) anywhere."""
-    return any(re.search(words, line, re.I) for _, line in body(card))
+@lru_cache(maxsize=1024)
+def _not_said(section: str, perplexity: bool) -> tuple[str, ...]:
+    wanted = PERPLEXITY_CONVENTIONS if perplexity else CONVENTIONS
+    return tuple(name for name, words in wanted.items() if not words.search(section))
+
+
+def says(card: str, *words: str) -> bool:
+    """Whether a line of the card has all these words (regular expressions), in any order."""
+    wanted = [re.compile(each, re.I) for each in words]
+    return any(all(each.search(line) for each in wanted) for _, line in body(card))
 
 
 def _scaled(digits: str, scale: int) -> tuple[Decimal, Decimal]:

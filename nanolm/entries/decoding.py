@@ -7,6 +7,7 @@ from typing import Any
 from nanolm.entries import artefacts
 from nanolm.entries.artefacts import Artefacts
 from nanolm.entries.entry import EntryDecoding
+from nanolm.entries.markdown import running_text
 from nanolm.errors import EntryError
 from nanolm.schema import Decoding
 
@@ -34,13 +35,6 @@ _ALSO_STEER = {
 }
 """What else a generation_config.json may hold that changes outputs, and the value that changes nothing."""
 
-_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})")
-_UNSEEN = re.compile(
-    r"\A\ufeff?---[ \t]*\r?\n.*?^---[ \t]*\r?$|<!--.*?-->|<pre\b.*?</pre>",
-    re.DOTALL | re.MULTILINE | re.IGNORECASE,
-)
-"""A card's header, comments, and code in HTML."""
-_LIST = re.compile(r"[ \t>]*([-*+]|\d+[.)])[ \t]")
 _MARKUP = re.compile(r"[`*_\\]|\[|\]\([^)]*\)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
 _ADVICE = re.compile(r"temperature\W{0,12}(?:of|to|=|:)?\W{0,6}(\d*\.?\d+)", re.IGNORECASE)
@@ -130,7 +124,7 @@ def check_quote(readme: str, decoding: EntryDecoding, where: str) -> None:
     quote = _plain(decoding.quote)
     if not quote:
         raise EntryError(f"{where}: no quote is recorded; copy the card's words into decoding.quote")
-    if quote not in _plain(without_code(readme)):
+    if quote not in _plain(running_text(readme)):
         if quote in _plain(readme):
             raise EntryError(
                 f"{where}: the quoted words stand only in a code block, a comment or the header; such "
@@ -146,36 +140,13 @@ def check_quote(readme: str, decoding: EntryDecoding, where: str) -> None:
             )
 
 
-def without_code(markdown: str) -> str:
-    """A card's running text: no code blocks, no header, no comments; code in a line stays.
-
-    Code is fenced, at any depth of a list or quote (a fence that is never closed runs to the end), indented
-    by four spaces after an empty line outside of lists, or HTML's `<pre>`.
-    """
-    kept: list[str] = []
-    fence, in_list, after_gap = "", False, True
-    for line in _UNSEEN.sub("", markdown).splitlines():
-        mark = _FENCE.match(line)
-        if fence:
-            closes = mark and mark[1].startswith(fence) and not line.strip(" \t>").strip(fence[0])
-            fence = "" if closes else fence
-        elif mark:
-            fence = mark[1]
-        elif not (after_gap and not in_list and line.startswith(("    ", "\t")) and line.strip()):
-            kept.append(line)
-            after_gap = not line.strip()
-            if line.strip() and not line.startswith((" ", "\t")):
-                in_list = _LIST.match(line) is not None
-    return "\n".join(kept)
-
-
 def _plain(text: str) -> str:
     return " ".join(_MARKUP.sub("", text).split())
 
 
 def card_advice(readme: str) -> str:
     """A warning when the card's running text seems to recommend a temperature; only a person can tell."""
-    found = _ADVICE.search(_plain(without_code(readme)))
+    found = _ADVICE.search(_plain(running_text(readme)))
     if found is None:
         return ""
     return (

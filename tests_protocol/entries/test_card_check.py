@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,8 +110,158 @@ def test_the_yaml_at_the_top_is_not_the_card(model: Model) -> None:
 
 
 def test_without_a_card_it_says_so(model: Model) -> None:
-    with pytest.raises(EntryError, match=r"has no README.md: there is no card to check"):
+    with pytest.raises(EntryError, match=r"has no file README.md: there is no card to check"):
         checked(model())
+
+
+HIDDEN = """# A model
+
+2,408 parameters; ARC-Easy 47.94 (zero-shot, acc).
+
+```python
+model = load("x")  # 9,999 parameters, PIQA 12.5
+```
+
+- in a list:
+  ~~~text
+  step 100: PIQA 13.5, 8888 parameters
+  ~~~
+
+<!-- 7,777 parameters, PIQA 14.5
+```
+PIQA 15.5 -->
+    hidden_size 16, PIQA 16.5
+
+<pre>
+PIQA 17.5
+</pre> and PIQA 61.5 <!-- PIQA 18.5 --> ```PIQA 19.5```
+"""
+
+
+def test_code_and_comments_are_no_claims(model: Model) -> None:
+    found = checked(model(config=CONFIG, readme=HIDDEN))
+    assert [(one.stated, one.line) for one in found["parameters"]] == [("2,408 parameters", 3)]
+    assert [(one.stated, one.line) for one in found["PIQA"]] == [("61.5", 21), ("19.5", 21)]
+    assert found["width"][0].outcome == "missing"
+    assert found["ARC-Easy"][0].line == 3
+
+
+@pytest.mark.parametrize(
+    ("card", "seen"),
+    [
+        ("<!-- never closed\nPIQA 1.5", []),
+        ("text <!-- never closed\nPIQA 1.5", ["1.5"]),
+        ("`<!--` begins a comment\nPIQA 1.5\n-->", ["1.5"]),
+        ("```\n<!-- in code\n```\nPIQA 1.5 -->", ["1.5"]),
+        ("```never closed\nPIQA 1.5", []),
+        ("---\nPIQA 1.5\n", ["1.5"]),
+        ("\u0130\u0130 <!-- x\n--> PIQA 1.5", ["1.5"]),
+        ("<script>PIQA 2.5</SCRIPT >PIQA 1.5", ["1.5"]),
+    ],
+)
+def test_what_is_hidden(card: str, seen: list[str]) -> None:
+    assert [one.text for one in card_claims.benchmarks(card)] == seen
+
+
+def test_a_convention_may_stand_in_a_command_and_a_sum_in_code(model: Model) -> None:
+    folder = model(readme="")
+    sum_ = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    (folder / "README.md").write_text(
+        "## Scores\n\nPIQA 61.5\n\n```sh\nlm_eval --tasks piqa  # acc_norm\nsha256sum *\n"
+        f"{sum_} m\n{'0' * 64} x\n```\n"
+    )
+    found = checked(folder)
+    assert found["PIQA"][0].why == "no measurement of ours to compare with (--scores)"
+    assert [one.outcome for one in found["SHA-256"]] == ["holds"]
+
+
+TABLES = """
+| Task | ours | base |
+|:--|--:|
+| ARC-Easy | 47.94 | 40.1 | extra | cells |
+| PIQA |
+| | 3.5 |
+|WinoGrande|–|
+| **SciQ** | |
+
+<table><tr><td rowspan="2" class="w3">HellaSwag</td><td colspan=4><b>31.5</b></td></tr>
+<tr>
+<td>BoolQ</td>
+<td align="right">52.5</td>
+</tr>
+<tr><td>MMLU
+"""
+
+
+def test_tables_with_odd_cells(model: Model) -> None:
+    found = card_claims.benchmarks(TABLES)
+    assert [(one.what, one.text, one.line) for one in found] == [
+        ("ARC-Easy", "47.94", 4), ("HellaSwag", "31.5", 10), ("BoolQ", "52.5", 11),
+    ]  # fmt: skip
+    head = checked(model(readme="| Model | PIQA | SciQ |\n|---|---|---|\n| ours | 1.5 | 2.5 |\n"))
+    (only,) = head["benchmark numbers"]
+    assert (only.outcome, only.stated, only.line) == ("not checked", "PIQA, SciQ", 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "README.md of .* is empty: there is no card"),
+        (b" \n\t\n", "is empty"),
+        ("PIQA 61.5".encode("utf-16"), "is no text in UTF-8"),
+    ],
+)
+def test_files_that_are_no_card(model: Model, content: bytes, message: str) -> None:
+    folder = model(readme="")
+    (folder / "README.md").write_bytes(content)
+    with pytest.raises(EntryError, match=message):
+        checked(folder)
+
+
+def test_a_card_in_another_encoding_is_read_as_far_as_it_goes(model: Model) -> None:
+    folder = model(readme="")
+    (folder / "README.md").write_bytes("Paramètres: 2,408 parameters\n".encode("latin-1"))
+    assert [one.outcome for one in checked(folder)["parameters"]] == ["holds"]
+
+
+def test_a_folder_or_another_name_in_the_cards_place(model: Model) -> None:
+    folder = model()
+    (folder / "readme.md").write_text("PIQA 61.5")
+    with pytest.raises(EntryError, match=r"no file README\.md: .*found readme\.md"):
+        checked(folder)
+    (folder / "README.md").mkdir()
+    with pytest.raises(EntryError, match=r"no file README\.md"):
+        checked(folder)
+
+
+def test_a_huge_card_is_refused_by_its_size(model: Model) -> None:
+    folder = model(readme="")
+    with (folder / "README.md").open("r+b") as file:
+        file.truncate(50_000_000)
+    with pytest.raises(EntryError, match=r"50,000,000 bytes; expected a model card of at most 4,194,304"):
+        checked(folder)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<!-- ", "x <!-- ", "<pre>", "1", "123 ", "data ", "PIQA ", "PIQA 1.5 ", "PIQA 1.5\n", "<", "| ",
+     "## a\n", "layers ", "parameters ", "<tr>PIQA\n", "`", "```\n"],
+)  # fmt: skip
+def test_time_is_linear(piece: str) -> None:
+    def seconds(size: int) -> float:
+        card = piece * (size // len(piece))
+        start = time.process_time()
+        card_claims.body.cache_clear()
+        for one in card_claims.benchmarks(card):
+            card_claims.conventions(one)
+        card_claims.parameters(card)
+        card_claims.sums(card)
+        list(card_claims.architecture(card))
+        card_claims.says(card, "token", "data")
+        return time.process_time() - start
+
+    seconds(1000)
+    assert seconds(200_000) < 20 * max(seconds(25_000), 0.01)  # 8 times the text; quadratic would be 64
 
 
 def test_the_command(model: Model, tmp_path: Path) -> None:
