@@ -83,7 +83,8 @@ class _Hidden:
 
     def seen(self, number: int, line: str) -> str:
         """What of this line is seen."""
-        parts, at, indent = [], 0, len(line) - len(line.lstrip())
+        parts: list[str] = []
+        at, indent = 0, len(line) - len(line.lstrip())
         while True:
             if self.until:
                 ends = _ENDS[self.until].search(line, at)
