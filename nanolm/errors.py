@@ -65,6 +65,25 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     "unknown edition 'nano-lm'; did you mean nano-lm-v1? Known: mini, nano-lm-v1"
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(close)}?" if close else "."
-    return UsageError(f"unknown {kind} {name!r}{hint} Known: {', '.join(names) or 'none'}")
+    return UsageError(
+        f"unknown {kind} {name!r}{did_you_mean(name, names)} Known: {', '.join(names) or 'none'}"
+    )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """How a sentence on a name that does not exist ends: with close matches, or with a full stop.
+
+    >>> did_you_mean("nano-lm", ["mini", "nano-lm-v1"]), did_you_mean("x", ["mini"])
+    ('; did you mean nano-lm-v1?', '.')
+    """
+    close = difflib.get_close_matches(name, sorted(set(known)), n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else "."
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A count as messages say it.
+
+    >>> counted(1, "verdict"), counted(12_000, "verdict"), counted(0, "entry", "entries")
+    ('1 verdict', '12,000 verdicts', '0 entries')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

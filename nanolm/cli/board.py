@@ -21,18 +21,20 @@ def command(folder: Path | None, out: Path, edition: str | None, private: bool, 
     result opens from the file system, without a server. It is refused when runs of several editions lie
     there, and while a sanity check fails.
     """
+    from nanolm.errors import counted
     from nanolm.reports.board import build
     from nanolm.reports.folders import edition_folder, edition_named, edition_of, runs
     from nanolm.reports.items import items_of
 
     folder = edition_folder(folder)
-    found = edition_named(edition, folder.parent) if edition else edition_of(runs(folder))
+    found = edition_named(edition, folder.parent) if edition is not None else edition_of(runs(folder))
     built = build(folder, out, found, items_of(found), private=private)
     if as_json:
         click.echo(json.dumps({**built._asdict(), "page": str(built.page)}))
         return
     click.echo(
-        f"{built.page}: {built.entries} entries, {built.ranked} ranked, {built.items:,} items to look at"
+        f"{built.page}: {counted(built.entries, 'entry', 'entries')}, {built.ranked} ranked, "
+        f"{counted(built.items, 'item')} to look at"
     )
     for note in built.notes:
         click.echo(note)

@@ -63,11 +63,13 @@ def show(name: str, as_json: bool, as_markdown: bool) -> None:
 
 def _print_sheet(sheet: Any) -> None:
     from nanolm.editions.datasheet import level
+    from nanolm.errors import counted
 
     tables.print_line(f"{sheet.title} ({sheet.name} {sheet.version}, digest {sheet.digest}): {sheet.summary}")
     tables.print_line(
-        f"{sheet.items:,} items; {sheet.samples['sampled']} samples, {sheet.samples['greedy']} when greedy; "
-        f"budget {sheet.budget:,} tokens; {' '.join(sheet.engine.values())}"
+        f"{counted(sheet.items, 'item')}; {counted(sheet.samples['sampled'], 'sample')}, "
+        f"{sheet.samples['greedy']} when greedy; "
+        f"budget {counted(sheet.budget, 'token')}; {' '.join(sheet.engine.values())}"
     )
     prescribed = []
     if sheet.decoding is not None:

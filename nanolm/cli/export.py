@@ -19,16 +19,15 @@ def command(
 
     ENTRIES are names below the reports folder, or run folders.
     """
+    from nanolm.errors import counted
     from nanolm.reports.export import export
     from nanolm.reports.folders import named
 
     suite, runs = named(list(entries), reports_dir, edition)
-    written = []
-    for run in runs:
-        path, rows = export(run, suite, out)
-        written.append({"file": str(path), "rows": rows, "card": str(path.with_suffix(".md"))})
+    written = [export(run, suite, out) for run in runs]
     if as_json:
-        click.echo(json.dumps(written))
+        click.echo(json.dumps([one.told for one in written]))
         return
     for one in written:
-        click.echo(f"{one['file']}: {one['rows']:,} rows; data card {one['card']}")
+        partial = f", partial: {one.partial}" if one.partial else ""
+        click.echo(f"{one.path}: {counted(one.rows, 'row')}{partial}; data card {one.card}")

@@ -25,7 +25,7 @@ def command(
     from nanolm.reports import groups
     from nanolm.reports.folders import edition_named, find
 
-    asked = edition_named(edition, reports_dir) if edition else None
+    asked = edition_named(edition, reports_dir) if edition is not None else None
     folder = find(entry, reports_dir, asked.name if asked else None)
     chosen = asked or edition_named(folder.parent.name, folder.parent.parent)
     found = groups.by_group(chosen, folder, benchmarks)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from nanolm.errors import UsageError
+from nanolm.errors import UsageError, counted
 
 _SHOWN = 200
 
@@ -44,21 +44,25 @@ def command(
     others; exit status 1 when there was one.
     """
     from nanolm.errors import NanoLMError
-    from nanolm.reports import rescore
+    from nanolm.reports import recorded
     from nanolm.reports.folders import edition_named
 
     if edition_name is not None:
         edition = edition_named(edition_name, reports_dir)
-        known = rescore.recorded(reports_dir, edition)
+        known = recorded.recorded(reports_dir, edition)
     elif entry or everything:
-        edition = rescore.only_edition(reports_dir, () if everything else entry)
-        known = rescore.recorded(reports_dir, edition)
+        edition = recorded.only_edition(reports_dir, () if everything else entry)
+        known = recorded.recorded(reports_dir, edition)
     else:
-        known = list(rescore.recorded_anywhere(reports_dir))
+        known = list(recorded.recorded_anywhere(reports_dir))
     names = list(dict.fromkeys([*entry, *(known if everything else [])]))
     if not names:
         found = ", ".join(known) or "none"
-        raise UsageError(f"name an entry, or use --all; entries with a record in {reports_dir}: {found}")
+        where = reports_dir.absolute()
+        raise UsageError(
+            f"name an entry, or use --all; entries with a record in {where}: {found} (another folder: "
+            "--reports-dir)"
+        )
     failed = False
     for name in names:
         start = time.perf_counter()
@@ -70,28 +74,33 @@ def command(
             click.echo(f"nanolm: {name}: {error}", err=True)
             failed = True
             continue
-        _show(found, edition.index_title, time.perf_counter() - start, diff, as_json)
+        _show(
+            found,
+            edition.index_title if edition.headline == "skill" else "",
+            time.perf_counter() - start,
+            diff,
+            as_json,
+        )
     if failed:
         raise SystemExit(1)
 
 
 def _one(edition: Any, name: str, reports: Path, against: str | None) -> Any:
-    from nanolm import entries
     from nanolm.plugin.checker import open_checking
     from nanolm.records.lock import held
-    from nanolm.reports import rescore
+    from nanolm.reports import recorded, rescore
     from nanolm.run import Suite
     from nanolm.verdicts import cache as caches
     from nanolm.verdicts import versions
     from nanolm.verdicts.judge import Judge
 
     versions.check(edition.extractors, edition.name)
-    if name in rescore.recorded(reports, edition):
-        record, target = rescore.folders(reports, edition, name)
-        who = rescore.entry_of(record) or entries.resolve(name, edition)
+    if name in recorded.recorded(reports, edition):
+        record, target = recorded.folders(reports, edition, name)
+        who = recorded.entry_of(record) or recorded.entry_named(name, edition, reports)
     else:
-        who = entries.resolve(name, edition)
-        record, target = rescore.folders(reports, edition, who.name)
+        who = recorded.entry_named(name, edition, reports)
+        record, target = recorded.folders(reports, edition, who.name)
     before = None
     if against is not None:
         before = reports / against / target.name
@@ -160,16 +169,17 @@ def _show(found: Any, title: str, seconds: float, diff: bool, as_json: bool) -> 
         }
         click.echo(msgspec.json.encode(content))
         return
-    index = f"{found.score.index.value:.2f}" if found.score.index else "none"
-    changed = (
-        f"{len(found.changes):,} verdicts changed" if found.compared else "no verdicts were there before"
-    )
-    notes = [f"incomplete: {found.missing:,} outputs are missing"] if found.missing else []
-    notes += [f"{found.kept:,} code verdicts taken over"] if found.kept else []
-    notes += [f"{found.time_outs:,} math time-outs"] if found.time_outs else []
+    index = f"; {title} {found.score.index.value:.2f}" if found.score.index else f"; {title} none"
+    changed = "no verdicts were there before"
+    if found.compared:
+        changed = f"{counted(len(found.changes), 'verdict')} changed"
+    missing = counted(found.missing, "output is", "outputs are")
+    notes = [f"incomplete: {missing} missing"] if found.missing else []
+    notes += [f"{counted(found.kept, 'code verdict')} taken over"] if found.kept else []
+    notes += [counted(found.time_outs, "math time-out")] if found.time_outs else []
     click.echo(
-        f"{found.entry}: {found.outputs:,} outputs judged in {seconds:.1f} s, "
-        f"{changed}; {title} {index}" + (f" ({', '.join(notes)})" if notes else "")
+        f"{found.entry}: {counted(found.outputs, 'output')} judged in {seconds:.1f} s, "
+        f"{changed}{index if title else ''}" + (f" ({', '.join(notes)})" if notes else "")
     )
     if found.beside_complete:
         click.echo(

@@ -48,7 +48,7 @@ def command(
     """
     import msgspec
 
-    from nanolm.errors import UsageError, unknown
+    from nanolm.errors import UsageError, counted, unknown
     from nanolm.reports import review, review_page
     from nanolm.reports.folders import named
     from nanolm.reports.items import items_of
@@ -73,6 +73,7 @@ def command(
     for slug in benchmarks:
         if slug not in suite.benchmarks:
             raise unknown("benchmark", slug, suite.benchmarks)
+    partial = review.partial(runs, suite)
     found = review.failures(review.draw(runs, per_benchmark, seed, benchmarks), items_of(suite))
     slugs = dict.fromkeys(one.benchmark for one in found)
     private = [
@@ -82,4 +83,6 @@ def command(
     ]
     text = review.as_csv(found) if out.suffix == ".csv" else review_page.as_page(found, private)
     out.write_text(text, encoding="utf-8", errors="backslashreplace")
-    click.echo(f"{out}: {len(found)} failures to read, seed {seed}")
+    click.echo(f"{out}: {counted(len(found), 'failure')} to read, seed {seed}")
+    for each in partial:
+        click.echo(f"{each.entry} is partial: drawn from {each}")

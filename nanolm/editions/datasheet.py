@@ -6,7 +6,7 @@ from nanolm.editions import exclusions
 from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.frozen import Frozen, read_frozen
 from nanolm.editions.read import sources_of, suite_folder
-from nanolm.errors import NanoLMError
+from nanolm.errors import NanoLMError, counted
 from nanolm.schema import Decoding
 from nanolm.sources.files import State, states
 from nanolm.sources.lock import Source, SourcesLock
@@ -230,7 +230,7 @@ def markdown(sheet: Datasheet) -> str:
             *(level(line.published_chance), line.licence, line.licence_repository, pins),
         ]
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    total = f"{sheet.items:,} items in {len(sheet.benchmarks)} benchmarks"
+    total = f"{counted(sheet.items, 'item')} in {counted(len(sheet.benchmarks), 'benchmark')}"
     return "\n".join([*lines, "", f"{total}; edition {sheet.version}, digest `{sheet.digest}`."]) + "\n"
 
 

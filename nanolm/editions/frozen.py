@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from nanolm.errors import EditionError
+from nanolm.errors import EditionError, counted
 from nanolm.schema import Item, Prompt
 
 NAME = "frozen.json"
@@ -128,7 +128,9 @@ def read_digests(folder: Path) -> dict[str, list[str]]:
             )
     for slug, count in counts.items():
         if len(found[slug]) != count:
-            raise EditionError(f"{path}: [{slug}] has {len(found[slug])} digests, expected {count}")
+            raise EditionError(
+                f"{path}: [{slug}] has {counted(len(found[slug]), 'digest')}, expected {count}"
+            )
     return found
 
 
@@ -156,5 +158,5 @@ def first_difference(folder: Path, slug: str, items: Sequence[Item], digests: Se
         if not digest.startswith(old):
             return f"the first item that differs is {item.id} (number {index}, from {item.source})"
     if len(before) != len(digests):
-        return f"{len(digests):,} items, {len(before):,} were frozen"
+        return f"{counted(len(digests), 'item')}, {len(before):,} frozen"
     return f"no short digest differs; is {DIGESTS} of another edition?"

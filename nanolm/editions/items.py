@@ -16,7 +16,7 @@ from nanolm.editions import exclusions, item_cache, prompt
 from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.frozen import check_frozen, read_frozen
 from nanolm.editions.read import EDITIONS, sources_of, suite_folder
-from nanolm.errors import EditionError, ItemError, SourceError, unknown
+from nanolm.errors import EditionError, ItemError, SourceError, counted, unknown
 from nanolm.schema import Item, Prompt
 from nanolm.sources import cache
 from nanolm.sources.files import FileState, held_files, source_file
@@ -181,8 +181,8 @@ def _check(edition: Edition, spec: BenchmarkSpec, built: BenchmarkItems, whole: 
     check_ids(spec, built)
     if whole and len(built.items) != spec.items:
         raise ItemError(
-            f"{spec.slug}: {len(built.items):,} items and {len(built.excluded):,} excluded rows, but "
-            f"{suite_folder(edition) / 'edition.toml'} says {spec.items:,} items; are the source files whole?"
+            f"{spec.slug}: {counted(len(built.items), 'item')}, {len(built.excluded):,} rows excluded; "
+            f"{suite_folder(edition) / 'edition.toml'} says {spec.items:,}; are the source files whole?"
         )
 
 

@@ -9,7 +9,7 @@ from nanolm.editions.edition import Edition
 from nanolm.editions.frozen import read_frozen
 from nanolm.editions.items import build_all
 from nanolm.editions.read import suite_folder
-from nanolm.errors import EditionError, EntryError, NanoLMError
+from nanolm.errors import EditionError, EntryError, NanoLMError, counted
 from nanolm.schema import Prompt
 
 RULE = "prompt-too-long"
@@ -101,6 +101,7 @@ def _other_count(
     ids = [f"{item} ({name})" for each in found.values() for item, name in each.items()]
     shown = f": {', '.join(ids[:8])}{', …' if len(ids) > 8 else ''}" if ids else ""
     return (
-        f"found {len(ids)} items over {edition.prompt_limit:,} tokens on {tokenizers} eligible tokenizers"
+        f"found {counted(len(ids), 'item')} over {edition.prompt_limit:,} tokens on "
+        f"{counted(tokenizers, 'eligible tokenizer')}"
         f"{shown}; expected the {rule.items} of the rule {RULE}"
     )

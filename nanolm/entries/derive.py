@@ -17,7 +17,7 @@ from nanolm.entries.parameters import Audit, audit
 from nanolm.entries.renderer import gguf_template
 from nanolm.entries.template import CLOCK, ChatTemplate
 from nanolm.entries.weights import sha256
-from nanolm.errors import EntryError
+from nanolm.errors import EntryError, counted
 
 UNOFFICIAL = "an unofficial entry, derived from its own artefacts: it is no entry of the edition"
 
@@ -97,7 +97,9 @@ def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edi
         decoding=settings,
         not_publishable_because=_warnings(UNOFFICIAL, _over(count, edition)),
         reasons={
-            "parameters": f"{count.tensors} tensors, {count.header_total:,} elements; {_left_out(count)}",
+            "parameters": (
+                f"{counted(count.tensors, 'tensor')}, {count.header_total:,} elements; {_left_out(count)}"
+            ),
             "context": context_why,
             "mode": _mode_why(modes, mode),
             "template_sha256": f"from {file}" if file else "the prompt is the bare text",
@@ -159,7 +161,7 @@ def from_gguf(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
         decoding=decoding.greedy(),
         not_publishable_because=(UNOFFICIAL, *((quantised,) if file.quantisation else ())),
         reasons={
-            "parameters": f"elements of {len(file.tensors)} tensors, before quantisation",
+            "parameters": f"elements of {counted(len(file.tensors), 'tensor')}, before quantisation",
             "context": f"{file.architecture}.context_length",
             "mode": _mode_why(modes, mode),
             "template_sha256": "from tokenizer.chat_template" if template else "the prompt is the bare text",

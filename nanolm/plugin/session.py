@@ -24,8 +24,8 @@ from nanolm.plugin.protocol import Runner
 from nanolm.plugin.recorded import Recorded, Ref, is_benchmark, ref_of
 from nanolm.plugin.signals import Signals
 from nanolm.records import Record, adopt
-from nanolm.reports.folders import record_folder
 from nanolm.reports.progress import Progress
+from nanolm.reports.run_folder import record_folder
 from nanolm.run import Followed, Run, Selection, Suite, state
 from nanolm.verdicts import cache as caches
 from nanolm.verdicts import parts, versions

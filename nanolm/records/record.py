@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from nanolm.errors import RecordError
+from nanolm.errors import RecordError, counted
 from nanolm.records import frames
 from nanolm.records.index import PLAIN, Index, Key, fingerprint
 from nanolm.records.lines import Header, decode, decode_header, encode
@@ -221,7 +221,8 @@ class Record:
             except OSError as error:
                 os.ftruncate(self._fd, self._end)
                 raise RecordError(
-                    f"can't write {self.path}: {error.strerror}; the {len(self.index):,} outputs before are"
+                    f"can't write {self.path}: {error.strerror}; the "
+                    f"{counted(len(self.index), 'output before is', 'outputs before are')}"
                     " safe. Make room and run the same command again: only what is missing is generated"
                 ) from None
             self.index.add(header, PLAIN, self._end, len(line))

@@ -10,9 +10,10 @@ import jinja2
 from markupsafe import Markup
 
 from nanolm.editions.edition import Edition
-from nanolm.reports import charts, evidence, site, viewer
+from nanolm.reports import charts, evidence, extent, site, viewer
 from nanolm.reports.card import card
-from nanolm.reports.folders import RunFolder, check_edition, runs, without_score
+from nanolm.reports.folders import check_edition, runs, without_score
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.gate import Gate, gate
 from nanolm.reports.table import Row, as_csv, as_json, rows
 from nanolm.schema import BenchmarkScore
@@ -61,7 +62,12 @@ def build(
         [run for run in found if run.score.complete and run.name not in unverified], edition
     )
     notes = (*without_score(folder), *(f"{name} is not ranked. {why}" for name, why in unverified.items()))
-    table = rows(found, checks.checked, unverified)
+    parts = {
+        run.name: str(extent.of_keys(run, edition, "verdict", (line.key for line in run.verdicts())))
+        for run in found
+        if not run.score.complete and run.has_verdicts()
+    }
+    table = rows(found, checks.checked, unverified, parts)
     order = {row.name: place for place, row in enumerate(table)}
     found.sort(key=lambda run: order[run.name])
     hidden = [slug for slug, spec in edition.benchmarks.items() if not spec.redistribute and not private]

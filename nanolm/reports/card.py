@@ -1,6 +1,7 @@
 """A Markdown card of an entry's scores, to be put into a model card."""
 
 from nanolm.editions.edition import Edition
+from nanolm.errors import counted
 from nanolm.reports.table import Row
 from nanolm.schema import Interval
 
@@ -48,7 +49,7 @@ def card(edition: Edition, row: Row) -> str:
         f"- Model: `{model.get('repo', '')}` at `{model.get('revision', '')}`, mode `{score.mode}`, "
         f"{int(model.get('parameters') or 0):,} parameters, context {int(model.get('context') or 0):,}, "
         f"licence {_plain(str(model.get('licence') or 'none stated'))}",
-        f"- Decoding: {_plain(values)} ({source}); {score.samples} sample(s) per item",
+        f"- Decoding: {_plain(values)} ({source}); {counted(score.samples, 'sample')} per item",
         f"- Engine: {_plain(' '.join(str(part) for part in score.engine.values()))}",
         f"- Edition: {edition.name} {edition.version} (`{score.edition_digest}`)",
     ]

@@ -10,7 +10,7 @@ from rich.table import Table
 from nanolm.editions.edition import Edition
 from nanolm.editions.items import load_items
 from nanolm.errors import RecordError, ScoreError
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.gate import FILE, CheckFile
 from nanolm.scoring.sanity import Check, guess_chance, sanity
 
@@ -27,7 +27,7 @@ def check(folder: Path, edition: Edition) -> CheckFile:
     for name in ENTRIES:
         if not (folder / name / "score.json").exists():
             raise RecordError(
-                f"no run of {name!r} in {folder}; `nanolm check` makes it, or run "
+                f"no run of {name!r} in {folder.absolute()}; `nanolm check` makes it, or run "
                 f"`pytest tests_benchmarks --entry={name} --edition={edition.name}`"
             )
         run = RunFolder(folder / name)

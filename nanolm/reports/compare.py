@@ -11,6 +11,8 @@ from rich.table import Table
 
 from nanolm.editions.edition import Edition
 from nanolm.errors import ScoreError, UsageError
+from nanolm.reports import extent
+from nanolm.reports.extent import Extent
 from nanolm.reports.folders import named
 from nanolm.reports.unmeasured import Unmeasured, unmeasured
 from nanolm.scoring.compare import Comparison, Difference, Results, Usefulness, compare, useful_middle
@@ -22,6 +24,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     edition: Edition
     comparisons: tuple[Comparison, ...]
     middle: tuple[Usefulness, ...]
+    partial: tuple[Extent, ...] = ()
+    """Runs that lack verdicts: compared is only what all of them have."""
     left_out: tuple[Unmeasured, ...] = ()
     """Benchmarks that some entry has unmeasured items of: what was not measured is not wrong."""
 
@@ -34,14 +38,22 @@ def read(entries: Sequence[str], reports: Path, edition: str | None) -> Compared
     results = {name: run.results(found) for name, run in zip(entries, runs, strict=True)}
     if len(results) < len(entries):
         raise UsageError("the same entry is named twice; a comparison needs different entries")
+    extents = [extent.of_results(run, found, results[name]) for name, run in zip(entries, runs, strict=True)]
+    for each in extents:
+        if not each.found:
+            raise ScoreError(
+                f"nothing to compare: {each.entry} has {each}; `nanolm rescore` judges its outputs, the same "
+                "run again generates what is missing"
+            )
     left_out = tuple(each for name in entries for each in unmeasured(name, results[name]))
     measured = _measured(results, left_out)
     first = entries[0]
     pairs = (compare(found, (first, measured[first]), (name, measured[name])) for name in entries[1:])
     return Compared(
         edition=found,
-        comparisons=tuple(_without(found, pair, left_out) for pair in pairs),
+        comparisons=tuple(_without_means(found, pair, left_out) for pair in pairs),
         middle=tuple(useful_middle(found, measured)),
+        partial=tuple(each for each in extents if each.partial),
         left_out=left_out,
     )
 
@@ -58,8 +70,11 @@ def _measured(results: Mapping[str, Results], left_out: Sequence[Unmeasured]) ->
     return measured
 
 
-def _without(edition: Edition, pair: Comparison, left_out: Sequence[Unmeasured]) -> Comparison:
-    """No category of a benchmark left out, and no index, is the one that the edition defines (§8)."""
+def _without_means(edition: Edition, pair: Comparison, left_out: Sequence[Unmeasured]) -> Comparison:
+    """No category of a benchmark left out, and no index, is the one that the edition defines (§8). An edition
+    that leads with raw accuracies defines neither: each stands for a convention of its own."""
+    if edition.headline == "raw":
+        return msgspec.structs.replace(pair, index=None, categories={})
     if not left_out:
         return pair
     parts = {edition.benchmarks[each.benchmark].category for each in left_out}
@@ -84,6 +99,7 @@ def as_json(found: Compared) -> str:
             for each in found.comparisons
         ],
         "useful_middle": msgspec.to_builtins(found.middle),
+        "partial": msgspec.to_builtins(found.partial),
         "left_out": msgspec.to_builtins(found.left_out),
     }
     return msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
@@ -107,9 +123,11 @@ def show(found: Compared, list_items: bool) -> None:
         title = found.edition.benchmarks[line.benchmark].title
         why = "every interval reaches chance" if line.place == "floor" else "every raw accuracy is above 90%"
         console.print(f"{title} can't tell these entries apart: at the {line.place}, {why}.", markup=False)
+    for part in found.partial:
+        console.print(f"{part.entry} is partial: {part}.", markup=False, soft_wrap=True)
     for missing in found.left_out:
         console.print(f"Left out: {missing}", markup=False, soft_wrap=True)
-    if found.left_out:
+    if found.left_out and found.edition.headline != "raw":
         console.print("Without them there is no index, and no category that they belong to.", markup=False)
 
 
@@ -139,9 +157,11 @@ def _table(edition: Edition, each: Comparison) -> Table:
             "–" if of.items_needed is None else f"{of.items_needed:,}",
             f"{len(of.only_first)}:{len(of.only_second)}",
         )
+    of_what = "raw accuracy"
+    if edition.headline != "raw":
+        of_what = "skill for the index and categories, raw accuracy for benchmarks"
     table.caption = (
-        "Paired bootstrap on the same items; skill for the index and categories, raw accuracy for "
-        "benchmarks. ~: not shown to differ (the interval holds 0). need: items at which a difference "
+        f"Paired bootstrap on the same items; {of_what}. ~: not shown to differ (the interval holds 0). need: items at which a difference "
         "of this size and spread would be shown. better on: items for the first : for the second."
     )
     return table

@@ -1,7 +1,6 @@
 """Whether a score can be checked by what lies beside it: only then it is ranked."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from nanolm.editions.edition import Edition
@@ -9,7 +8,8 @@ from nanolm.editions.frozen import read_frozen
 from nanolm.editions.read import suite_folder
 from nanolm.errors import ScoreError
 from nanolm.records import is_recorded
-from nanolm.reports.folders import RunFolder
+from nanolm.reports import extent
+from nanolm.reports.run_folder import RunFolder
 from nanolm.schema import Interval
 from nanolm.scoring import BenchmarkResult, score_entries
 from nanolm.verdicts import file
@@ -31,15 +31,10 @@ def missing(run: RunFolder, edition: Edition) -> str:
         return _lacking(f"its folder holds {lacks[0]}")
     if lacks:
         return f"Nothing to check its score by: its folder holds {' and '.join(lacks)}."
-    found = Counter(benchmark for benchmark, _, _ in {line.key for line in run.verdicts()})
+    found = extent.of_keys(run, edition, "verdict", (line.key for line in run.verdicts()))
     if not run.score.complete:
-        return "" if found else _lacking(f"{file.FILE} holds no verdict")
-    short = [
-        f"{slug} {found[slug]:,} of {spec.items * run.score.samples:,}"
-        for slug, spec in edition.benchmarks.items()
-        if found[slug] < spec.items * run.score.samples
-    ]
-    return _lacking(f"{file.FILE} lacks verdicts: {', '.join(short)}") if short else ""
+        return "" if found.found else _lacking(f"{file.FILE} holds no verdict (0 of {found.of:,})")
+    return _lacking(f"{file.FILE} lacks verdicts: {found.lacking}") if found.partial else ""
 
 
 def _lacking(what: str) -> str:

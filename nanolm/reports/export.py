@@ -1,15 +1,18 @@
 """Outputs and verdicts as Parquet, with a data card."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from nanolm.editions.edition import Edition
-from nanolm.errors import UsageError
-from nanolm.reports.folders import RunFolder
+from nanolm.errors import RecordError, UsageError, counted
+from nanolm.reports import extent
+from nanolm.reports.extent import Extent
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.viewer import as_text
 
 _ROWS = 4096  # rows in memory at a time
@@ -45,11 +48,40 @@ COLUMNS = (
 """Name, type in pyarrow's words, what it holds."""
 
 
-def export(run: RunFolder, edition: Edition, out: Path) -> tuple[Path, int]:
-    """Write `<entry>.parquet` and `<entry>.md` to `out`; returns the Parquet file and its number of rows.
+class Exported(NamedTuple):
+    """What was written of one run."""
+
+    path: Path
+    card: Path
+    rows: int
+    outputs: Extent
+    verdicts: Extent
+
+    @property
+    def partial(self) -> str:
+        """What the run lacks, as messages and the data card say it; empty when it is whole."""
+        return "; ".join(f"{each}" for each in (self.outputs, self.verdicts) if each.partial)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "file": str(self.path),
+            "rows": self.rows,
+            "card": str(self.card),
+            "partial": bool(self.partial),
+            "outputs": self.outputs.found,
+            "verdicts": self.verdicts.found,
+            "of": self.outputs.of,
+        }
+
+
+def export(run: RunFolder, edition: Edition, out: Path) -> Exported:
+    """Write `<entry>.parquet` and `<entry>.md` to `out`; files of an earlier export stay until then.
 
     One row per output, outputs and verdicts joined; an output without a verdict has nulls there. Outputs
-    hold what models wrote, never an item's text. Raises `UsageError` without pyarrow.
+    hold what models wrote, never an item's text. Raises `UsageError` without pyarrow, `RecordError` for a
+    record without an output.
     """
     try:
         import pyarrow as pa
@@ -59,15 +91,31 @@ def export(run: RunFolder, edition: Edition, out: Path) -> tuple[Path, int]:
 
     schema = pa.schema([(name, getattr(pa, kind)()) for name, kind, _ in COLUMNS])
     out.mkdir(parents=True, exist_ok=True)
-    path, count = out / f"{run.file_name}.parquet", 0
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for rows in _batches(_rows(run, edition)):
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-            count += len(rows)
-    (out / f"{run.file_name}.md").write_text(
-        _data_card(run, edition, path.name, count, schema), encoding="utf-8"
+    path = out / f"{run.file_name}.parquet"
+    part = path.with_name(f"{path.name}.part")
+    rows_of: Counter[str] = Counter()
+    judged: Counter[str] = Counter()
+    try:
+        with pq.ParquetWriter(part, schema, compression="zstd") as writer:
+            for rows in _batches(_rows(run, edition)):
+                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+                rows_of.update(row["benchmark"] for row in rows)
+                judged.update(row["benchmark"] for row in rows if "correct" in row)
+        if not rows_of:
+            raise RecordError(f"{run.record} holds no output: there is nothing to export; run the entry first")
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    exported = Exported(
+        path=path,
+        card=out / f"{run.file_name}.md",
+        rows=rows_of.total(),
+        outputs=extent.of_counts(run, edition, "output", rows_of),
+        verdicts=extent.of_counts(run, edition, "verdict", judged),
     )
-    return path, count
+    exported.card.write_text(_data_card(run, edition, exported, schema), encoding="utf-8")
+    return exported
 
 
 def _rows(run: RunFolder, edition: Edition) -> Iterator[dict[str, Any]]:
@@ -114,7 +162,7 @@ def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         yield batch
 
 
-def _data_card(run: RunFolder, edition: Edition, file: str, count: int, schema: Any) -> str:
+def _data_card(run: RunFolder, edition: Edition, exported: Exported, schema: Any) -> str:
     score = run.score
     model = score.model
     standing = "published" if score.publishable else "not publishable: "
@@ -129,14 +177,18 @@ def _data_card(run: RunFolder, edition: Edition, file: str, count: int, schema: 
     sources = "\n".join(
         f"| {spec.title} | {spec.split} | {spec.licence} |" for spec in edition.benchmarks.values()
     )
+    extent_line = f"all {counted(exported.outputs.of, 'output')} of the edition, each with its verdict"
+    if exported.partial:
+        extent_line = f"**partial**: {exported.partial}. What is missing is not wrong, it was not measured."
     return f"""# Outputs and verdicts of {run.title} on {edition.title}
 
-`{file}`: {count:,} rows, one per output (item × sample), with the verdict that scored it.
+`{exported.path.name}`: {counted(exported.rows, "row")}, one per output (item × sample), with the verdict that scored it.
 
+- Extent: {extent_line}
 - Model: {repository}, mode `{score.mode}`, \
 licence {model.get("licence") or "none stated"}
 - Edition: {edition.name} {edition.version} (`{score.edition_digest}`)
-- Engine: {score.engine.get("name", "")} {score.engine.get("version", "")}; {score.samples} sample(s) per item
+- Engine: {score.engine.get("name", "")} {score.engine.get("version", "")}; {counted(score.samples, 'sample')} per item
 - Standing: {standing}
 
 `text` is what the engine wrote, special tokens kept; `span_start` and `span_end` are positions in it, in code

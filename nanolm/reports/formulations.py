@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nanolm.errors import ScoreError, UsageError, unknown
-from nanolm.reports.folders import RunFolder, edition_of, find
+from nanolm.errors import ScoreError, UsageError, counted, unknown
+from nanolm.reports.folders import edition_of, find
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.unmeasured import unmeasured
 from nanolm.schema import Interval
 from nanolm.scoring.formulations import Formulations, compare_formulations
@@ -84,7 +85,7 @@ def show(names: Sequence[str], found: Formulations, list_items: bool) -> None:
     )
     needed = "–" if found.items_needed is None else f"{found.items_needed:,}"
     table.caption = (
-        f"{found.items:,} items that both have; {found.both:,} right in both, {len(found.only_first):,} better "
+        f"{counted(found.items, 'item')} that both have; {found.both:,} right in both, {len(found.only_first):,} better "
         f"by the first, {len(found.only_second):,} by the second. ~: not shown to differ (the paired interval "
         f"holds 0); {needed} items would show a difference of this size and spread."
     )

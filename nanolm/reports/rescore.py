@@ -10,10 +10,11 @@ import msgspec
 from nanolm import editions
 from nanolm.editions.edition import Edition
 from nanolm.entries.entry import Entry
-from nanolm.errors import RecordError, UsageError, unknown
+from nanolm.errors import RecordError, UsageError, counted, unknown
 from nanolm.records import Record, is_recorded, provenance
 from nanolm.reports import details, publishable, score_file, summary
-from nanolm.reports.folders import edition_named, record_folder
+from nanolm.reports.folders import edition_named
+from nanolm.reports.run_folder import record_folder
 from nanolm.run import Suite
 from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally, entry_score, score_entry
@@ -41,80 +42,6 @@ class Rescored(msgspec.Struct, frozen=True, kw_only=True):
     """Code verdicts taken over from before, because there are no evaluators here."""
     time_outs: int = 0
     """Math verdicts that ran out of time."""
-
-
-def folders(reports: Path, edition: Edition, name: str) -> tuple[Path, Path]:
-    """Where an entry's record lies, and where its verdicts and score go.
-
-    A patch edition judges its parent's record (§10). Raises `RecordError` when neither has one.
-    """
-    target = reports / edition.name / name
-    record = record_folder(target, edition)
-    if record is None:
-        places = [target, *(reports / ancestor / name for ancestor in edition.ancestors)]
-        expected = " or ".join(str(place / "outputs.jsonl") for place in places)
-        raise RecordError(
-            f"no record of {name}: expected {expected}; "
-            f"run `pytest tests_benchmarks --entry={name} --edition={edition.name}` first"
-        )
-    return record, target
-
-
-def recorded(reports: Path, edition: Edition) -> list[str]:
-    """The entries that have a record, by name."""
-    places = [reports / name for name in (edition.name, *edition.ancestors)]
-    return sorted(
-        {path.name for place in places if place.is_dir() for path in place.iterdir() if is_recorded(path)}
-    )
-
-
-def recorded_anywhere(reports: Path) -> dict[str, list[str]]:
-    """The entries that have a record, by name, each with the names of the editions it is of."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(reports.glob("*/*")):
-        if is_recorded(path):
-            found.setdefault(path.name, []).append(path.parent.name)
-    return dict(sorted(found.items()))
-
-
-def only_edition(reports: Path, entries: Sequence[str]) -> Edition:
-    """The one edition that these entries have a record of; without names, the only one with any record.
-
-    Raises `UsageError`, naming the editions, when there are several, and when there is none.
-    """
-    known = recorded_anywhere(reports)
-    editions_of = [set(known[name]) for name in entries if name in known]
-    found = sorted(set().union(*known.values()).intersection(*editions_of))
-    names = ", ".join(found)
-    if len(found) == 1:
-        if found[0] not in editions.names() and not (reports / found[0] / "edition.toml").exists():
-            raise UsageError(
-                f"the records in {reports / found[0]} are of edition {found[0]!r}, which is not one of nanolm's "
-                f"own ({', '.join(editions.names())}); name its folder with --edition path/to/folder"
-            )
-        return edition_named(found[0], reports)
-    if not known:
-        raise UsageError(
-            f"no record below {reports}/: expected {reports}/<edition>/<entry>/outputs.jsonl, written by "
-            "`pytest tests_benchmarks --entry=NAME`; name another folder with --reports-dir"
-        )
-    for name in entries:
-        if name not in known:  # may be a model's path, which only an edition makes an entry of
-            said = unknown("record", name, known)
-            raise UsageError(f"{said} (below {reports}/); for a model's path say --edition, too ({names})")
-    whose = " and ".join(entries) or "the entries"
-    if not found:
-        raise UsageError(f"{whose} have no edition in common that all have a record of; rescore them one by one")
-    raise UsageError(f"{reports}/ has records of {whose} of several editions ({names}); say which with --edition")
-
-
-def entry_of(folder: Path) -> Entry | None:
-    """The entry as the run wrote it down; None for an older run.json or none."""
-    try:
-        content = msgspec.json.decode((folder / "run.json").read_bytes())
-        return msgspec.convert(content["entry"], Entry)
-    except (OSError, msgspec.MsgspecError, KeyError, TypeError):
-        return None
 
 
 def rescore_entry(
@@ -166,13 +93,13 @@ def rescore_entry(
     errors = sum(line.rule == "error" for line in lines)
     reasons = publishable.reasons(edition, entry, engine, code_marks=code_marks())
     if missing or errors:
-        reasons.append(f"incomplete: {missing:,} outputs are missing, {errors:,} are engine errors")
+        reasons.append(f"incomplete: {counted(missing, 'output is', 'outputs are')} missing, {counted(errors, 'engine error')}")
     if missing:
         every = sum(map(len, items.values()))
         reasons.append(f"partial: scored over the {scored:,} of {every:,} items that have all their outputs")
     not_run = sum(map(_is_not_run, lines))
     if not_run:
-        reasons.append(f"code was not run for {not_run:,} outputs (nanolm evaluators install)")
+        reasons.append(f"code was not run for {counted(not_run, 'output')} (nanolm evaluators install)")
     complete = not (missing or errors or not_run)
     score = entry_score(
         edition,

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from nanolm.errors import UsageError
-from nanolm.reports.folders import RunFolder
+from nanolm.editions.edition import Edition
+from nanolm.errors import RecordError, UsageError
+from nanolm.reports import extent
+from nanolm.reports.extent import Extent
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.reply import Parts, parts
 from nanolm.reports.viewer import ItemsOf, as_text
 from nanolm.schema import Interval
@@ -81,6 +84,18 @@ def draw(
                 places.setdefault(key[0], []).append((place, number, key))
     chosen = [one for each in places.values() for one in sorted(each)[:per_benchmark]]
     return [(runs[number], key) for _, number, key in sorted(chosen, key=lambda one: (one[2][0], *one[1:]))]
+
+
+def partial(runs: Sequence[RunFolder], edition: Edition) -> list[Extent]:
+    """The runs that lack verdicts. Raises `RecordError` for one that has none: nothing can be drawn of it."""
+    found = [extent.of_keys(run, edition, "verdict", (line.key for line in run.verdicts())) for run in runs]
+    for run, each in zip(runs, found, strict=True):
+        if not each.found:
+            raise RecordError(
+                f"{run.path} holds {each}: nothing to draw from; `nanolm rescore` judges its outputs, the same "
+                "run again generates what is missing"
+            )
+    return [each for each in found if each.partial]
 
 
 def failures(chosen: Iterable[tuple[RunFolder, Key]], items_of: ItemsOf) -> list[Failure]:

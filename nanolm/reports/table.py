@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from nanolm.editions.edition import Edition
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.schema import EntryScore
 from nanolm.scoring import ranks
 
@@ -38,12 +38,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return self.score.index.value if self.score.index else None
 
 
-def rows(found: Sequence[RunFolder], checked: bool, unverified: Mapping[str, str]) -> list[Row]:
+def rows(
+    found: Sequence[RunFolder], checked: bool, unverified: Mapping[str, str], extents: Mapping[str, str]
+) -> list[Row]:
     """Published entries by rank, then the others by index. Without sanity checks nothing is ranked (§10).
 
-    `unverified`: of runs whose score nothing can be checked by, the name and why.
+    `unverified`: of runs whose score nothing can be checked by, the name and why. `extents`: of runs of a
+    part, the name and of how much.
     """
-    marks = {run.name: _marks(run, checked, unverified.get(run.name, "")) for run in found}
+    marks = {run.name: _marks(run, checked, unverified.get(run.name, ""), extents.get(run.name, "")) for run in found}
     ranked = ranks(
         {run.name: run.score.index.value for run in found if run.score.index and not marks[run.name]}
     )
@@ -81,11 +84,14 @@ def _place(run: RunFolder, ranked: dict[str, int]) -> tuple[bool, float, str]:
     return run.name not in ranked, ranked.get(run.name, -index), run.name
 
 
-def _marks(run: RunFolder, checked: bool, unverified: str) -> dict[str, str]:
+def _marks(run: RunFolder, checked: bool, unverified: str, extent: str) -> dict[str, str]:
     """Mark to explanation; empty for a run that is ranked."""
     score, found = run.score, {}
     if not score.complete or score.index is None:
-        found["partial"] = "Not every item of every benchmark has its output: these are numbers of a part."
+        found["partial"] = (
+            "Not every item of every benchmark has its output and its verdict: these are numbers of a part"
+            + (f", of {extent}." if extent else ".")
+        )
     if not score.publishable or score.not_publishable_because:
         because = "; ".join(score.not_publishable_because) or "the run says so"
         found["not publishable"] = f"Not publishable: {because}."

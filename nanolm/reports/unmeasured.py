@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from nanolm.errors import counted
 from nanolm.scoring.result import BenchmarkResult
 
 
@@ -23,7 +24,7 @@ class Unmeasured(msgspec.Struct, frozen=True, kw_only=True):
         counts = [f"{self.errors:,} not judged (reason error)"] * bool(self.errors)
         counts += [f"{self.missing:,} missing"] * bool(self.missing)
         return (
-            f"{self.benchmark}, not measured for {self.entry}: of {self.of:,} samples {' and '.join(counts)}. "
+            f"{self.benchmark}, not measured for {self.entry}: of {counted(self.of, 'sample')} {' and '.join(counts)}. "
             "The same run again, or `nanolm rescore` where programs can be run, measures them."
         )
 

@@ -16,7 +16,7 @@ import msgspec
 from nanolm.engines import Engine
 from nanolm.entries import Entry
 from nanolm.entries.tokens import decode
-from nanolm.errors import RecordError, UsageError
+from nanolm.errors import RecordError, UsageError, counted
 from nanolm.run.windows import windows
 from nanolm.schema import Alternative
 
@@ -118,7 +118,7 @@ def _difference(text: str, back: str, tokenizer: Any, ids: Sequence[int]) -> str
     at = min(len(text), len(back)) if at < 0 else at
     unknown = tokenizer.unk_token_id
     count = 0 if unknown is None else sum(one == unknown for one in ids)
-    more = f"; {count:,} tokens are the unknown token" if count else ""
+    more = f"; {counted(count, 'token is', 'tokens are')} the unknown token" if count else ""
     return (
         f"decoded, the tokens give {len(back.encode('utf-8')):,} bytes; first difference at character "
         f"{at:,}: {text[at : at + 20]!r} became {back[at : at + 20]!r}{more}"

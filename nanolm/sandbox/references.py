@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from nanolm.errors import counted
 from nanolm.sandbox.pool import Evaluators
 from nanolm.sandbox.program import Program, ProgramResult
 from nanolm.sandbox.truth import Prepared, cpu_model
@@ -94,8 +95,8 @@ def marks(evaluators: Evaluators) -> tuple[str, ...]:
     found = []
     if evaluators.starved:
         found.append(
-            f"{evaluators.starved:,} programs that did not pass were short of processor time: rescore on a "
-            "machine that does nothing else"
+            f"{counted(evaluators.starved, 'program')} that did not pass ran short of processor time: "
+            "rescore on a machine that does nothing else"
         )
     for name in evaluators.datasets:
         prepared = evaluators.locate(name)

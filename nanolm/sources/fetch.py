@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from nanolm.errors import NanoLMError, SourceError
+from nanolm.errors import NanoLMError, SourceError, counted
 from nanolm.sources import cache, folder, github, hub
 from nanolm.sources.files import FileState, states
 from nanolm.sources.lock import LockedFile, Source, SourcesLock
@@ -193,7 +193,7 @@ def _summed(errors: Sequence[str]) -> tuple[str, ...]:
     """The first error of a source, and how many more files failed."""
     if len(errors) < 2:
         return tuple(errors)
-    return (f"{errors[0]} (and {len(errors) - 1} more files of this source failed)",)
+    return (f"{errors[0]} (and {counted(len(errors) - 1, 'more file')} of this source failed)",)
 
 
 def _chosen(lock: SourcesLock, names: Sequence[str] | None) -> Sequence[str]:

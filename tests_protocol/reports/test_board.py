@@ -318,7 +318,7 @@ def test_compressed_records_are_read(tmp_path: Path, mini: Edition, write_run: W
 
 
 def test_the_edition_folder_is_found_or_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no run below"):
+    with pytest.raises(UsageError, match=f"no run in {tmp_path}; expected {tmp_path}/<edition>"):
         edition_folder(None, tmp_path)
     for edition in ("mini", "nano-lm-v1"):
         (tmp_path / edition / "entry").mkdir(parents=True)

@@ -1,8 +1,11 @@
 """The verbs that read runs: compare, review, export."""
 
 import csv
+import html
 import io
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +14,11 @@ from click.testing import CliRunner
 
 from nanolm.cli import cli
 from nanolm.cli.compare import command as compare_command
+from nanolm.editions.edition import Edition
 from nanolm.errors import NanoLMError, UsageError
 from nanolm.reports import review
-from nanolm.reports.folders import RunFolder, find
+from nanolm.reports.folders import find
+from nanolm.reports.run_folder import RunFolder
 
 WriteRun = Callable[..., Path]
 
@@ -214,3 +219,97 @@ def test_two_formulations_of_the_same_questions(
     ):
         with pytest.raises(NanoLMError, match=words):
             CliRunner().invoke(compare_command, [*wrong, options], catch_exceptions=False)
+
+
+def test_an_edition_of_raw_accuracies_has_no_index_row(
+    tmp_path: Path, write_run: WriteRun, mini: Edition
+) -> None:
+    write_run(tmp_path / "reports", "one", 0.9)
+    write_run(tmp_path / "reports", "two", 0.4)
+    raw = tmp_path / "raw"
+    shutil.copytree(mini.folder, raw)
+    told = (raw / "edition.toml").read_text()
+    (raw / "edition.toml").write_text(told.replace('name = "mini"', 'name = "mini"\nheadline = "raw"', 1))
+    words = ("compare", "one", "two", f"--reports-dir={tmp_path / 'reports'}")
+    assert re.search(r"^ *Index ", run(*words), re.M)
+    assert "skill for the index" in " ".join(run(*words).split())
+    text = run(*words, f"--edition={raw}")
+    assert "ndex" not in text
+    assert "Paired bootstrap on the same items; raw accuracy." in " ".join(text.split())
+    assert mini.categories[1].title not in text
+    (told_of,) = json.loads(run(*words, f"--edition={raw}", "--json"))["comparisons"]
+    assert (told_of["index"], told_of["categories"]) == (None, {})
+    assert len(told_of["benchmarks"]) == 12
+
+
+def keep(folder: Path, lines: int, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
+
+
+@pytest.fixture
+def half(tmp_path: Path, write_run: WriteRun) -> Path:
+    """A whole run, one of the first three items of each benchmark, and one of a single output."""
+    write_run(tmp_path, "whole", 0.5)
+    write_run(tmp_path, "half", 0.5, limit=3)
+    folder = write_run(tmp_path, "single", 0.5, changes={"complete": False})
+    keep(folder, 1, "outputs.jsonl", "verdicts.jsonl")
+    return tmp_path
+
+
+def test_a_part_says_how_many_of_how_many(half: Path, tmp_path: Path) -> None:
+    where = f"--reports-dir={half}"
+    of_half = "36 of 126 verdicts (mmlu-cf-mini 3 of 12, arc-easy-mini 3 of 10, "
+    text = run("compare", "whole", "half", where)
+    assert f"half is partial: {of_half}" in text
+    assert "and 9 more benchmarks)." in text
+    assert "whole is partial" not in text
+    told = json.loads(run("compare", "whole", "half", where, "--json"))
+    assert [(one["entry"], one["found"], one["of"]) for one in told["partial"]] == [("half", 36, 126)]
+    text = run("review", "whole", "half", where, "-o", tmp_path / "x.csv")
+    assert f"half is partial: drawn from {of_half}" in text
+    run("board", half / "mini", "-o", tmp_path / "site")
+    assert of_half in html.unescape((tmp_path / "site" / "board.html").read_text())
+    pytest.importorskip("pyarrow.parquet")
+    text = run("export", "whole", "half", "single", where, "-o", tmp_path / "data")
+    assert "whole.parquet: 126 rows; data card" in text
+    assert "half.parquet: 36 rows, partial: 36 of 126 outputs (mmlu-cf-mini 3 of 12, " in text
+    assert "; 36 of 126 verdicts (" in text
+    assert "single.parquet: 1 row, partial: 1 of 126 outputs" in text
+    card = (tmp_path / "data" / "half.md").read_text()
+    assert "- Extent: **partial**: 36 of 126 outputs" in card
+    whole = (tmp_path / "data" / "whole.md").read_text()
+    assert "- Extent: all 126 outputs of the edition, each with its verdict" in whole
+    told = json.loads(run("export", "half", where, "-o", tmp_path / "data", "--json"))
+    assert (told[0]["partial"], told[0]["outputs"], told[0]["verdicts"], told[0]["of"]) == (True, 36, 36, 126)
+
+
+def test_outputs_without_all_their_verdicts_are_told(half: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow.parquet")
+    keep(half / "mini" / "whole", 100, "verdicts.jsonl")
+    where = f"--reports-dir={half}"
+    text = run("export", "whole", where, "-o", tmp_path / "data")
+    assert "126 rows, partial: 100 of 126 verdicts (" in text
+    with pytest.raises(NanoLMError, match=r"verdicts\.jsonl holds 100 of 126 verdicts.*nanolm rescore"):
+        run("compare", "whole", "half", where)
+
+
+def test_nothing_judged_is_told_by_every_verb(half: Path, tmp_path: Path) -> None:
+    where = f"--reports-dir={half}"
+    keep(half / "mini" / "half", 0, "verdicts.jsonl")
+    with pytest.raises(NanoLMError, match="nothing to compare: half has 0 of 126 verdicts"):
+        run("compare", "whole", "half", where)
+    with pytest.raises(NanoLMError, match="holds 0 of 126 verdicts.*nothing to draw from"):
+        run("review", "half", where, "-o", tmp_path / "x.csv")
+    text = run("board", half / "mini", "-o", tmp_path / "site")
+    assert "half is not ranked. Nothing to check its score by: verdicts.jsonl holds no verdict (0 of 126)" in text
+    pytest.importorskip("pyarrow.parquet")
+    assert "36 of 126 outputs" in (text := run("export", "half", where, "-o", tmp_path / "data"))
+    assert "; 0 of 126 verdicts (" in text
+    before = (tmp_path / "data" / "half.parquet").read_bytes()
+    keep(half / "mini" / "half", 0, "outputs.jsonl")
+    with pytest.raises(NanoLMError, match="holds no output: there is nothing to export"):
+        run("export", "half", where, "-o", tmp_path / "data")
+    assert (tmp_path / "data" / "half.parquet").read_bytes() == before
+    assert not list((tmp_path / "data").glob("*.part"))

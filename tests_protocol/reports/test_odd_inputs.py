@@ -15,37 +15,46 @@ Say = Callable[..., str]
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Say:
-    """`say("rescore", …)`: runs the command, which must fail, and gives the one line it says."""
+def call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., tuple[int, str, str]]:
+    """`call("rescore", …)`: runs the command; its exit status, standard output and standard error."""
     monkeypatch.setenv("NANOLM_CACHE", str(tmp_path / "cache"))
 
-    def run(*words: object) -> str:
-        monkeypatch.setattr(sys, "argv", ["nanolm", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        assert ended.value.code == 1
-        said = capsys.readouterr().err.splitlines()
-        assert len(said) == 1, said
-        assert said[0].startswith("nanolm: ")
-        return said[0]
-
-    return run
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Say:
-    """`run("rescore", …)`: runs the command, which must work, and gives all it says."""
-    monkeypatch.setenv("NANOLM_CACHE", str(tmp_path / "cache"))
-
-    def run(*words: object) -> str:
+    def call(*words: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["nanolm", *map(str, words)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             cli.main()
         said = capsys.readouterr()
-        assert ended.value.code == 0, said.err
-        return said.out + said.err
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def say(call: Callable[..., tuple[int, str, str]]) -> Say:
+    """`say("rescore", …)`: runs the command, which must fail, and gives the one line it says."""
+
+    def say(*words: object) -> str:
+        status, _, errors = call(*words)
+        assert status == 1
+        assert len(errors.splitlines()) == 1, errors
+        assert errors.startswith("nanolm: ")
+        return errors.strip()
+
+    return say
+
+
+@pytest.fixture
+def run(call: Callable[..., tuple[int, str, str]]) -> Say:
+    """`run("rescore", …)`: runs the command, which must work, and gives all it says."""
+
+    def run(*words: object) -> str:
+        status, out, errors = call(*words)
+        assert status == 0, errors
+        return out + errors
 
     return run
 
@@ -83,12 +92,46 @@ def test_no_folder_or_an_empty_one(say: Say, tmp_path: Path, made: bool) -> None
     reports = tmp_path / "reports"
     if made:
         (reports / "mini").mkdir(parents=True)
+    missing = "no run in" if made else "there is no folder"
     for words in reading(reports, tmp_path):
-        assert "no run" in say(*words)
+        assert f"{missing} {reports}" in (said := say(*words))
+        assert "/score.json, which `pytest" in said
     where = f"--reports-dir={reports}"
     assert "no record of oracle: expected" in say("rescore", "oracle", "--edition=mini", where)
+    assert ("no record in" if made else missing) in say("rescore", "oracle", where)
     assert "entries with a record in" in say("rescore", "--all", "--edition=mini", where)
     assert "no run of 'oracle'" in say("check", "-e", "mini", "--no-run", where)
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_the_folder_looked_in_is_named_in_full(
+    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_file: bool
+) -> None:
+    """From another folder than that of the runs, a relative path leads nowhere."""
+    monkeypatch.chdir(tmp_path)
+    missing = f"there is no folder {tmp_path}/reports; expected {tmp_path}/reports/"
+    if is_file:
+        (tmp_path / "reports").write_text("")
+        missing = f"{tmp_path}/reports is a file; expected {tmp_path}/reports/"
+    verbs: list[tuple[str, ...]] = [
+        ("compare", "one", "two"), ("compare", "one#a", "two#a"), ("review", "one"), ("groups", "one"),
+        ("export", "one", "-o", "x"), ("rescore", "one"), ("rescore", "--all"), ("board",),
+    ]  # fmt: skip
+    for words in verbs:
+        assert missing in (said := say(*words))
+        assert ("name the folder" if words == ("board",) else "--reports-dir") in said
+    assert f"with a record in {tmp_path}/reports: none" in say("rescore", "--all", "--edition=mini")
+    assert f"no run of 'oracle' in {tmp_path}/reports/mini" in say("check", "-e", "mini", "--no-run")
+
+
+def test_an_empty_edition_is_refused(say: Say, reports: Path, tmp_path: Path) -> None:
+    where = f"--reports-dir={reports}"
+    for words in [*reading(reports, tmp_path), ("groups", "one", where), ("rescore", "one", where)]:
+        assert "the edition's name is empty; expected one of" in say(*words, "--edition=")
+
+
+def test_the_folder_above_names_the_editions_below(say: Say, reports: Path, tmp_path: Path) -> None:
+    assert f"({reports / 'mini'})" in say("board", reports, "-o", tmp_path / "site")
 
 
 def test_half_a_record_keeps_the_whole_score_and_its_verdicts(run: Say, reports: Path) -> None:
@@ -136,7 +179,7 @@ def test_a_corrupt_line_of_verdicts_is_mended_by_a_rescore(
     for words in reading(reports, tmp_path):
         assert f"{path}, line 50" in (said := say(*words))
         assert "nanolm rescore" in said
-    assert "1 verdicts changed" in run("rescore", "one", "--edition=mini", f"--reports-dir={reports}")
+    assert "1 verdict changed" in run("rescore", "one", "--edition=mini", f"--reports-dir={reports}")
     assert path.read_bytes() == before
 
 
@@ -161,7 +204,13 @@ def test_an_unknown_entry_names_close_ones(say: Say, reports: Path, tmp_path: Pa
         ("export", "twoo", where, "-o", tmp_path / "x"),
     ):
         assert "unknown run 'twoo'; did you mean two?" in say(*words)
-    assert "unknown entry 'orakle'; did you mean oracle?" in say("rescore", "orakle", "--edition=mini", where)
+    for name, meant in (("orakle", "oracle"), ("twoo", "two")):
+        for edition in (["--edition=mini"], []):
+            said = say("rescore", name, where, *edition)
+            assert f"unknown entry {name!r}; did you mean {meant}?" in said
+            assert f"With a record in {reports / 'mini'}: one, two" in said
+    assert "no record of oracle" in (said := say("rescore", "oracle", "--edition=mini", where))
+    assert said.endswith("Recorded are one, two")
 
 
 def test_an_output_of_an_item_that_is_not_asked_names_the_file(say: Say, reports: Path) -> None:

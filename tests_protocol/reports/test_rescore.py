@@ -161,7 +161,7 @@ def test_the_edition_is_the_only_one_with_a_record(tmp_path: Path, write_record:
 
 
 def test_without_an_edition_and_a_record_it_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(NanoLMError, match="no record below .*pytest tests_benchmarks"):
+    with pytest.raises(NanoLMError, match="no record in .*pytest tests_benchmarks"):
         rescore(tmp_path, "oracle", edition=())
     with pytest.raises(NanoLMError, match="use --all"):
         rescore(tmp_path, edition=())

@@ -192,7 +192,7 @@ def test_what_a_busy_machine_may_have_failed_is_counted_and_marked(evaluators: E
     assert not evaluators.check("mbpp-plus", "Mbpp/2", "slow-fail").starved
     assert not evaluators.check("mbpp-plus", "Mbpp/2", "fail").starved
     assert evaluators.starved == 1
-    assert references.marks(evaluators)[0].startswith("1 programs that did not pass were short of processor")
+    assert references.marks(evaluators)[0].startswith("1 program that did not pass ran short of processor")
 
 
 def test_unknown_names(evaluators: Evaluators) -> None:
