@@ -22,37 +22,43 @@ from bootstrap import SUITE, edition, results
 from nanolm.entries.entry import Entry
 from nanolm.reports.board import build
 from nanolm.reports.viewer import BenchmarkItems, ShownItem
-from nanolm.scoring import entry_score, score_entry
+from nanolm.schema import Item
+from nanolm.scoring import BenchmarkResult, entry_score, score_entry
 
+DIGEST, TOKENS = "e" * 16, 250
 WORDS = ["the", "number", "of", "apples", "is", "larger", "than", "it", "was", "<b>", "before", "\n"]
 
 
 def write_run(folder: Path, name: str, ability: float, samples: int, seed: int) -> None:
     """A run folder with score.json, outputs.jsonl and verdicts.jsonl."""
     suite, draw = edition(), random.Random(seed)
-    counts = results(ability, samples, seed)
+    counts = {slug: _told(result) for slug, result in results(ability, samples, seed).items()}
+    entry = Entry(
+        name=name, title=name, artefact="transformers", samples=samples, parameters=350_000_000, digest=DIGEST
+    )
     score = entry_score(
         suite,
-        Entry(name=name, title=name, artefact="transformers", samples=samples, parameters=350_000_000),
-        score_entry(suite, counts, intervals=False),
+        entry,
+        score_entry(suite, counts),
         complete=True,
         engine={"name": "vllm", "version": "0.31.0"},
     )
     folder.mkdir(parents=True)
     (folder / "score.json").write_bytes(msgspec.json.encode(score))
-    texts = [" ".join(draw.choices(WORDS, k=200)) + " Answer: B" for _ in range(500)]
+    (folder / "run.json").write_bytes(msgspec.json.encode({"entry": msgspec.to_builtins(entry)}))
+    texts = [" ".join(draw.choices(WORDS, k=200)) + f" Answer: {'CB'[n % 2]}" for n in range(1000)]
     ends = [
         json.dumps(
             {
                 "seed": 1,
-                "entry": "e" * 16,
+                "entry": DIGEST,
                 "prompt_digest": "p" * 16,
                 "rendered_digest": "r" * 16,
                 "decoding": {"temperature": 0.7},
                 "max_tokens": 32_768,
                 "text": text,
                 "finish_reason": "stop",
-                "output_tokens": 250,
+                "output_tokens": TOKENS,
             }
         )[1:]
         for text in texts
@@ -61,22 +67,40 @@ def write_run(folder: Path, name: str, ability: float, samples: int, seed: int) 
         for slug, result in counts.items():
             for item, right in zip(result.items, result.correct.tolist(), strict=True):
                 for sample in range(samples):
-                    which = draw.randrange(len(texts))
+                    which = 2 * draw.randrange(len(texts) // 2) + int(sample < right)
                     key = f'{{"benchmark":"{slug}","item":"{item}","sample":{sample},'
                     outputs.write(f"{key}{ends[which]}\n")
                     reason = "null" if sample < right else '"wrong"'
                     end = len(texts[which])
                     verdicts.write(
-                        f'{key}"correct":{str(sample < right).lower()},"reason":{reason},"answer":"B",'
-                        f'"rule":"answer-line","span":[{end - 1},{end}]}}\n'
+                        f'{key}"correct":{str(sample < right).lower()},"reason":{reason},'
+                        f'"answer":"{texts[which][-1]}","rule":"answer-line","span":[{end - 1},{end}]}}\n'
                     )
+
+
+def _told(result: BenchmarkResult) -> BenchmarkResult:
+    """With what the outputs and verdicts say of tokens and reasons."""
+    wrong = result.samples * len(result.items) - int(result.correct.sum(dtype="int64"))
+    return msgspec.structs.replace(result, mean_output_tokens=float(TOKENS), reasons={"wrong": wrong})
 
 
 def items_of(slug: str) -> BenchmarkItems:
     """Items with prompts of 500 characters."""
-    ids = [str(i) for i in range(SUITE[slug][1])]
     prompt = ("What comes next, and why? " * 20)[:500]
-    return BenchmarkItems(ids, {i: ShownItem(f"{i}: {prompt}", f"{i}: {prompt}", "B", "") for i in ids})
+    options = ("is larger", "it was", "than it", "before")
+    items = [
+        Item(
+            benchmark=slug,
+            id=str(i),
+            answer_type="letter",
+            question=f"{i}: {prompt}",
+            gold="B",
+            options=options,
+        )
+        for i in range(SUITE[slug][1])
+    ]
+    shown = {item.id: ShownItem(item.question, item.question, "B", "") for item in items}
+    return BenchmarkItems([item.id for item in items], shown, items)
 
 
 def browse(site: Path) -> None:
@@ -126,6 +150,7 @@ def main(entries: int, folder: Path, browser: bool) -> None:
         f"{built.entries} entries, {built.items:,} items: {cpu:.1f} CPU s, {wall:.1f} s, peak {peak:.0f} MB; "
         f"{len(files):,} files, {size / 2**20:.0f} MB, first page {first / 1024:.0f} kB"
     )
+    print(*built.evidence, sep="\n")
     sys.stdout.flush()
     if browser:
         browse(folder / "site")

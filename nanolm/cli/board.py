@@ -36,7 +36,7 @@ def command(folder: Path | None, out: Path, edition: str | None, private: bool, 
         f"{built.page}: {counted(built.entries, 'entry', 'entries')}, {built.ranked} ranked, "
         f"{counted(built.items, 'item')} to look at"
     )
-    for note in built.notes:
+    for note in (*built.evidence, *built.notes):
         click.echo(note)
     if built.left_out:
         click.echo(f"Items of {', '.join(built.left_out)} are left out: not to be redistributed (--private)")

@@ -13,6 +13,7 @@ from nanolm.editions.edition import Edition
 from nanolm.reports import charts, evidence, extent, site, viewer
 from nanolm.reports.card import card
 from nanolm.reports.folders import check_edition, runs, without_score
+from nanolm.reports.reread import Rereader
 from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.gate import Gate, gate
 from nanolm.reports.table import Row, as_csv, as_json, rows
@@ -40,6 +41,8 @@ class Built(NamedTuple):
     """Benchmarks whose items are not in the viewer because they must not be redistributed."""
     without_outputs: tuple[str, ...]
     """Entries that are not in the viewer and not compared: no outputs or no verdicts lie beside them."""
+    evidence: tuple[str, ...]
+    """Which evidence was checked, in sentences."""
     notes: tuple[str, ...]
     """What else is to be said: records without a score, runs whose score can't be checked."""
 
@@ -58,10 +61,8 @@ def build(
         run.identify(edition)
     checks = gate(folder, found)
     unverified = {run.name: why for run in found if (why := evidence.missing(run, edition))}
-    results = evidence.judged(
-        [run for run in found if run.score.complete and run.name not in unverified], edition
-    )
-    notes = (*without_score(folder), *(f"{name} is not ranked. {why}" for name, why in unverified.items()))
+    checkable = [run for run in found if run.score.complete and run.name not in unverified]
+    recomputed = evidence.judged(checkable, edition)
     parts = {
         run.name: str(extent.of_keys(run, edition, "verdict", (line.key for line in run.verdicts())))
         for run in found
@@ -74,7 +75,12 @@ def build(
     shown = [slug for slug in edition.benchmarks if slug not in hidden]
     with_outputs = [run for run in found if run.has_outputs()]
     with site.replacing(out) as new:
-        counts = viewer.write(new / "data", with_outputs, shown, items_of)
+        rereader = Rereader(edition, items_of)
+        counts = viewer.write(new / "data", with_outputs, shown, items_of, rereader)
+        if rereader.evidence.lacking:
+            unverified |= evidence.lacking(rereader.evidence.lacking)
+            table = rows(found, checks.checked, unverified, parts)
+        told = (evidence.told(len(checkable)), *rereader.evidence.told())
         _write_site_data(new, edition, table, {slug: n for slug, n in counts.items() if n})
         _write_pages(
             new,
@@ -84,8 +90,9 @@ def build(
             checks,
             private,
             {slug for slug, n in counts.items() if n},
-            results,
+            recomputed,
             without_score(folder),
+            told,
         )
         (new / "board.json").write_bytes(as_json(edition, table))
         (new / "board.csv").write_text(as_csv(edition, table), encoding="utf-8")
@@ -96,7 +103,11 @@ def build(
         items=sum(counts.values()),
         left_out=tuple(hidden),
         without_outputs=tuple(run.name for run in found if not run.has_outputs()),
-        notes=notes,
+        evidence=told,
+        notes=(
+            *without_score(folder),
+            *(f"{name} is not ranked. {why}" for name, why in unverified.items()),
+        ),
     )
 
 
@@ -119,17 +130,19 @@ def _write_pages(
     checks: Gate,
     private: bool,
     shown: set[str],
-    results: evidence.Results,
+    recomputed: evidence.Recomputed,
     unscored: Sequence[str],
+    told: Sequence[str],
 ) -> None:
     pages, top = _environment(), charts.ceiling(table)
-    differences, middle = _comparisons(edition, results)
+    differences, middle = _comparisons(edition, recomputed)
     common = {"edition": edition, "rows": table, "private": private}
     board = pages.get_template("board.html").render(
         **common,
         root="",
         gate=checks,
         unscored=unscored,
+        evidence=told,
         top=top,
         measures=MEASURES,
         lines=_chance_lines(edition, table),
@@ -194,13 +207,15 @@ def _write_site_data(out: Path, edition: Edition, table: Sequence[Row], counts: 
 
 
 def _comparisons(
-    edition: Edition, results: evidence.Results
+    edition: Edition, recomputed: evidence.Recomputed
 ) -> tuple[dict[str, dict[str, Difference | None]], list[Usefulness]]:
     """Pairwise differences and the useful middle, over runs that are complete and have all verdicts."""
+    results, resampled = recomputed
     if len(results) < 2:
         return {}, []
     real = {name: each for name, each in results.items() if name not in ("oracle", "constant", "random")}
-    return shown_differences(edition, results), useful_middle(edition, real) if len(real) > 1 else []
+    middle = useful_middle(edition, real, resampled) if len(real) > 1 else []
+    return shown_differences(edition, results, resampled), middle
 
 
 def _chance_lines(edition: Edition, table: Sequence[Row]) -> dict[str, BenchmarkScore]:

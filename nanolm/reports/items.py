@@ -23,6 +23,7 @@ def items_of(edition: Edition) -> ItemsOf:
                 item.id: ShownItem(prompt.text, item.question, item.gold, item.group)
                 for item, prompt in zip(found.items, found.prompts, strict=True)
             },
+            items=found.items,
         )
 
     return read

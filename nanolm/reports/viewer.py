@@ -12,12 +12,13 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.reply import parts
+from nanolm.schema import Item, Output
 from nanolm.verdicts.file import Key, VerdictLine
 
 CHUNK = 40
@@ -48,18 +49,36 @@ class BenchmarkItems(NamedTuple):
 
     ids: Sequence[str]
     shown: Mapping[str, ShownItem]
+    items: Sequence[Item] = ()
+    """As they are judged; empty when they are not at hand."""
 
 
 ItemsOf = Callable[[str], BenchmarkItems | None]
 """From a benchmark's slug; None when its items can't be loaded."""
+VerdictsOf = Mapping[str, Mapping[str, Mapping[int, VerdictLine]]]
+"""A run's verdicts by benchmark, item and sample."""
+
+
+class Passing(Protocol):
+    """Who looks at every output with its verdict while the pages are written, hidden benchmarks too."""
+
+    def start(self, run: RunFolder, lines: VerdictsOf) -> None: ...
+
+    def output(self, output: Output, line: VerdictLine) -> None: ...
+
+    def end(self) -> None: ...
 
 
 def write(
-    folder: Path, runs: Sequence[RunFolder], benchmarks: Sequence[str], items_of: ItemsOf
+    folder: Path,
+    runs: Sequence[RunFolder],
+    benchmarks: Sequence[str],
+    items_of: ItemsOf,
+    passing: Passing | None = None,
 ) -> dict[str, int]:
     """Write all data files of `benchmarks`; returns the number of items per benchmark.
 
-    A benchmark is left out by not naming it. Memory holds one entry's outputs on one benchmark at most.
+    A benchmark is left out by not naming it; `passing` looks at its outputs all the same. Memory holds one entry's outputs on one benchmark at most.
     """
     with tempfile.TemporaryDirectory(prefix="nanolm-board-") as spool:
         letters: dict[str, dict[str, dict[str, str]]] = {slug: {} for slug in benchmarks}
@@ -67,10 +86,11 @@ def write(
         for number, run in enumerate(runs):
             mine: dict[str, dict[str, dict[int, VerdictLine]]] = {}
             for line in run.verdicts():
-                if line.benchmark in ids:
-                    mine.setdefault(line.benchmark, {}).setdefault(line.item, {})[line.sample] = line
-            _spool(run, mine, Path(spool), number)
+                mine.setdefault(line.benchmark, {}).setdefault(line.item, {})[line.sample] = line
+            _spool(run, mine, [slug for slug in mine if slug in ids], Path(spool), number, passing)
             for slug, by_item in mine.items():
+                if slug not in ids:
+                    continue
                 letters[slug][run.name] = {
                     item: _letters(lines, run.score.samples) for item, lines in by_item.items()
                 }
@@ -96,15 +116,26 @@ def _ordered(items: BenchmarkItems | None, seen: Mapping[str, None]) -> Benchmar
 
 
 def _spool(
-    run: RunFolder, verdicts: Mapping[str, Mapping[str, Mapping[int, VerdictLine]]], folder: Path, number: int
+    run: RunFolder,
+    verdicts: VerdictsOf,
+    shown_benchmarks: Sequence[str],
+    folder: Path,
+    number: int,
+    passing: Passing | None,
 ) -> None:
-    """Cut the entry's outputs and sort them into a file per benchmark."""
-    files = {slug: (folder / f"{number}-{slug}").open("w", encoding="ascii") for slug in verdicts}
+    """Cut the entry's outputs and sort them into a file per benchmark that is shown."""
+    files = {slug: (folder / f"{number}-{slug}").open("w", encoding="ascii") for slug in shown_benchmarks}
     try:
+        if passing is not None:
+            passing.start(run, verdicts)
         for output in run.outputs():
             by_item = verdicts.get(output.benchmark)
             line = by_item.get(output.item, {}).get(output.sample) if by_item is not None else None
             if line is None:
+                continue
+            if passing is not None:
+                passing.output(output, line)
+            if output.benchmark not in files:
                 continue
             shown = {
                 "parts": parts(output.text, line.verdict, run.closer),
@@ -120,6 +151,8 @@ def _spool(
                 "seed": output.seed,
             }
             files[output.benchmark].write(json.dumps([output.item, output.sample, shown]) + "\n")
+        if passing is not None:
+            passing.end()
     finally:
         for file in files.values():
             file.close()

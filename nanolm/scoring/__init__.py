@@ -12,9 +12,11 @@ from nanolm.scoring.bootstrap import RESAMPLES
 from nanolm.scoring.ranks import ranks
 from nanolm.scoring.result import BenchmarkResult, Tally
 from nanolm.scoring.score import (
+    Resampled,
     Scores,
     entry_score,
     raw_interval,
+    resampled_raws,
     score_entries,
     score_entry,
     skill,
@@ -24,11 +26,13 @@ from nanolm.scoring.score import (
 __all__ = [
     "RESAMPLES",
     "BenchmarkResult",
+    "Resampled",
     "Scores",
     "Tally",
     "entry_score",
     "ranks",
     "raw_interval",
+    "resampled_raws",
     "score_entries",
     "score_entry",
     "skill",

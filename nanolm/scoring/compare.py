@@ -14,7 +14,15 @@ from nanolm.errors import ScoreError
 from nanolm.schema import Interval
 from nanolm.scoring.bootstrap import bounds
 from nanolm.scoring.result import BenchmarkResult
-from nanolm.scoring.score import by_category, of_index, resampled_raws, score_entries, skill, skills_of
+from nanolm.scoring.score import (
+    Resampled,
+    by_category,
+    of_index,
+    resampled_raws,
+    score_entries,
+    skill,
+    skills_of,
+)
 
 Results = Mapping[str, BenchmarkResult]
 
@@ -176,13 +184,14 @@ def items_needed(by_item: npt.NDArray[np.float64]) -> int | None:
 
 
 def shown_differences(
-    edition: Edition, results: Mapping[str, Results]
+    edition: Edition, results: Mapping[str, Results], resampled: Resampled | None = None
 ) -> dict[str, dict[str, Difference | None]]:
     """Index differences of all pairs of entries, row minus column; None where they can't be compared.
 
-    One bootstrap for all of them, since every entry is resampled with the same items.
+    One bootstrap for all of them, since every entry is resampled with the same items. `resampled`: as of
+    `score_entries`.
     """
-    raws = resampled_raws(results)
+    raws = resampled_raws(results) if resampled is None else resampled
     indices = {name: _carry(edition, each, raws[name]).index for name, each in results.items()}
 
     def difference(row: str, column: str) -> Difference | None:
@@ -198,9 +207,12 @@ def _same_items(a: Results, b: Results) -> bool:
     return a.keys() == b.keys() and all(set(a[slug].items) == set(b[slug].items) for slug in a)
 
 
-def useful_middle(edition: Edition, results: Mapping[str, Results]) -> list[Usefulness]:
-    """For each benchmark that all entries answered: at the floor, at the ceiling, or useful."""
-    scores = score_entries(edition, results)
+def useful_middle(
+    edition: Edition, results: Mapping[str, Results], resampled: Resampled | None = None
+) -> list[Usefulness]:
+    """For each benchmark that all entries answered: at the floor, at the ceiling, or useful. `resampled`: as
+    of `score_entries`."""
+    scores = score_entries(edition, results, resampled=resampled)
     found = []
     for slug in edition.benchmarks:
         lines = [each.benchmarks[slug] for each in scores.values() if slug in each.benchmarks]

@@ -15,6 +15,8 @@ from nanolm.scoring.bootstrap import RESAMPLES, bounds, resampled_sums
 from nanolm.scoring.result import BenchmarkResult
 
 Values = npt.NDArray[np.float64]
+Resampled = Mapping[str, Mapping[str, Values]]
+"""raw_b of every resample, per entry and benchmark (`resampled_raws`)."""
 V = TypeVar("V", float, Values)
 """A number, or an array with one value per resample."""
 
@@ -55,12 +57,19 @@ def score_entry(edition: Edition, results: Mapping[str, BenchmarkResult], interv
 
 
 def score_entries(
-    edition: Edition, results: Mapping[str, Mapping[str, BenchmarkResult]], intervals: bool = True
+    edition: Edition,
+    results: Mapping[str, Mapping[str, BenchmarkResult]],
+    intervals: bool = True,
+    resampled: Resampled | None = None,
 ) -> dict[str, Scores]:
-    """Score several entries with the same resampled items (§8): the same numbers as one by one, quicker."""
+    """Score several entries with the same resampled items (§8): the same numbers as one by one, quicker.
+
+    `resampled`: these results' own, where they are at hand; else they are drawn here.
+    """
     for benchmarks in results.values():
         _check(edition, benchmarks)
-    resampled = resampled_raws(results) if intervals else {name: {} for name in results}
+    if resampled is None:
+        resampled = resampled_raws(results) if intervals else {name: {} for name in results}
     return {name: _scores(edition, results[name], resampled[name]) for name in results}
 
 

@@ -85,6 +85,11 @@ def encode(verdict_line: VerdictLine) -> bytes:
         return _encoder.encode(VerdictLine(**_mended(msgspec.structs.asdict(verdict_line))))
 
 
+def as_written(verdict_line: VerdictLine) -> VerdictLine:
+    """As it is read back once it is written: with lists for tuples, and U+FFFD for lone surrogates."""
+    return _decoder.decode(encode(verdict_line))
+
+
 def _mended(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")

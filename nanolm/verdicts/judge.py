@@ -13,13 +13,12 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from nanolm import answers
-from nanolm.answers import code, math_expression, reasoning
+from nanolm.answers import code, math_expression
 from nanolm.entries.entry import Entry, Reasoning
 from nanolm.errors import SandboxError
 from nanolm.schema import Answer, Item, Output, Verdict
 from nanolm.verdicts import cache as caches
-from nanolm.verdicts import versions
+from nanolm.verdicts import reading, versions
 from nanolm.verdicts.pool import SECONDS, Equality, MathPool
 
 Pair = tuple[Item, Output]
@@ -161,36 +160,12 @@ class Judge:
             yield from _finished(under_way)
 
     def _begin(self, item: Item, output: Output) -> "Verdict | Future[Verdict]":
-        if output.finish_reason == "unsupported" or output.finish_reason == "error":  # ruling 10
-            return Verdict(
-                correct=False,
-                reason=output.finish_reason,
-                rule=output.finish_reason,
-                detail=output.error or "",
-            )
-        reply = self._reply(item, output)
-        if reply.truncated or item.answer_type not in ("math_expression", "code"):
-            return answers.verdict(reply, item)
-        module = answers.get(item.answer_type)
-        answer = _moved(module.extract(reply.text, item), reply.offset)
-        if answer.reason is not None:
-            return answers.settle(answer, False)
+        read = reading.read(item, output, self._reasoning, self._end_markers)
+        if isinstance(read, Verdict):
+            return read
         if item.answer_type == "math_expression":
-            return self._begin_math(answer, item)
-        return self._begin_code(answer, item)
-
-    def _reply(self, item: Item, output: Output) -> reasoning.Reply:
-        if answers.reads_whole_output(item.answer_type):
-            return reasoning.whole(output.text, self._end_markers)
-        block = self._reasoning
-        return reasoning.remove(
-            output.text,
-            output.finish_reason,
-            opener=block.opener if block else "",
-            closer=block.closer if block else "",
-            opened_by_template=block.opened_by_template if block else False,
-            end_markers=self._end_markers,
-        )
+            return self._begin_math(read, item)
+        return self._begin_code(read, item)
 
     def _begin_math(self, answer: Answer, item: Item) -> "Verdict | Future[Verdict]":
         expression = math_expression.passed_on(answer.value)
@@ -323,14 +298,6 @@ def _then(
 
     shared.add_done_callback(done)
     return result
-
-
-def _moved(answer: Answer, offset: int) -> Answer:
-    """With its span in the output, reasoning included."""
-    if answer.span is None or offset == 0:
-        return answer
-    start, end = answer.span
-    return Answer(answer.value, answer.rule, (start + offset, end + offset), answer.reason)
 
 
 def _math_text(found: Equality) -> tuple[str, bool]:

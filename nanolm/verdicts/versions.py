@@ -22,10 +22,11 @@ def mismatches(extractors: Mapping[str, str]) -> list[str]:
 
     Of the project's own rules (`rules.VERSIONS`) an edition that names none expects the first (§10).
     """
-    return _rules(extractors) + _packages(extractors)
+    return other_rules(extractors) + _packages(extractors)
 
 
-def _rules(extractors: Mapping[str, str]) -> list[str]:
+def other_rules(extractors: Mapping[str, str]) -> list[str]:
+    """The same of the project's own rules alone: they decide what is read from an output."""
     return [
         f"{name} rules: found version {found}, expected {extractors.get(name, rules.FIRST)}"
         for name, found in rules.VERSIONS.items()
@@ -43,7 +44,7 @@ def _packages(extractors: Mapping[str, str]) -> list[str]:
 
 def check(extractors: Mapping[str, str], edition: str = "the edition") -> None:
     """Raises `EditionError` when the rules or packages here are not those that the edition pins."""
-    other, wrong = _rules(extractors), _packages(extractors)
+    other, wrong = other_rules(extractors), _packages(extractors)
     if other:
         raise EditionError(
             f"verdicts of {edition} depend on versions of nanolm's own rules ([extractors] in its "

@@ -1,5 +1,6 @@
 """Reports for tests: runs on the mini edition in the exact file formats, with texts of our own."""
 
+import json
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 
 from nanolm import editions
+from nanolm.answers import code, math_expression
 from nanolm.benchmarks.chance import chance
 from nanolm.editions.edition import Edition
 from nanolm.entries import resolve
@@ -17,6 +19,8 @@ from nanolm.records import Record
 from nanolm.run import Suite
 from nanolm.schema import Decoding, EntryScore, Item, Output, Verdict
 from nanolm.scoring import Tally, entry_score, score_entry
+from nanolm.verdicts import file
+from nanolm.verdicts.reading import read
 
 NASTY = [
     "</script><script>document.title='broken'</script>",
@@ -60,28 +64,40 @@ def _output(entry: Entry, item: Item, sample: int, text: str, finish: Any) -> Ou
     )
 
 
-def _reply(draw: random.Random, item: Item, ability: float, think: bool) -> tuple[str, Any, Verdict]:
-    """A reply, how it ended, and the verdict it deserves; the span is that of the answer."""
+def _reply(draw: random.Random, item: Item, ability: float, think: bool) -> tuple[str, Any, bool]:
+    """A reply, how it ended, and whether what it answers is right."""
     thought = (
         f"<think>\nThe task says: {item.question[:80]}\nI go through it step by step.\n</think>\n\n" * think
     )
     fate = draw.random()
-    gold = item.gold if isinstance(item.gold, str) else "[]"
     if fate > 0.97:
-        text = f"{thought[: len(thought) // 2] or 'Again and '}" + "again and " * 60
-        return text, "length", Verdict(correct=False, reason="truncated", rule="budget")
+        return f"{thought[: len(thought) // 2] or 'Again and '}" + "again and " * 60, "length", False
     if fate > 0.92:
-        return (
-            f"{thought}I would rather not choose.",
-            "stop",
-            Verdict(correct=False, reason="unparseable", rule="none"),
-        )
+        return f"{thought}I would rather not choose.", "stop", False
     right = draw.random() < ability
-    answer = gold if right else "Z" if item.answer_type == "letter" else "something else"
-    text = f"{thought}Let me see.\n{draw.choice(NASTY)}\n\nAnswer: {answer}"
-    span = (len(text) - len(answer), len(text))
-    reason: Any = None if right else "wrong"
-    return text, "stop", Verdict(correct=right, reason=reason, answer=answer, rule="answer-line", span=span)
+    return f"{thought}Let me see.\n{draw.choice(NASTY)}\n\n{_answer(item, right)}", "stop", right
+
+
+def _answer(item: Item, right: bool) -> str:
+    """How a reply ends that gives the item's gold, or another answer."""
+    if item.answer_type == "code":
+        return f"```python\ndef {item.function}(*given):\n    return {right}\n```"
+    if item.answer_type == "tool_calls":
+        calls = item.gold if right else [{"name": "another", "arguments": {}}]
+        return json.dumps(msgspec.to_builtins(calls))
+    others = item.labels or "ABCD"[: len(item.options) or 4]
+    other = next(each for each in others if each != item.gold) if item.labels or item.options else "987654321"
+    return f"Answer: {item.gold if right else other}"
+
+
+def _verdict(entry: Entry, item: Item, output: Output, right: bool) -> Verdict:
+    """As a run judges it; who judges math and programs says what was meant."""
+    found = read(item, output, entry.reasoning, entry.end_markers)
+    if isinstance(found, Verdict):
+        return found
+    if item.answer_type == "code":
+        return code.verdict(found, "pass" if right else "fail")
+    return math_expression.verdict(found, right)
 
 
 @pytest.fixture(scope="session")
@@ -136,12 +152,12 @@ def write_run(mini: Edition) -> WriteRun:
             tally = Tally(spec, level.value, level.rule, [item.id for item in items], samples)
             for item in items:
                 for sample in range(samples):
-                    text, finish, verdict = _reply(draw, item, ability, think)
+                    text, finish, right = _reply(draw, item, ability, think)
                     output = _output(entry, item, sample, text, finish)
+                    verdict = _verdict(entry, item, output, right)
                     tally.add(item.id, sample, verdict, output.output_tokens)
-                    key = {"benchmark": slug, "item": item.id, "sample": sample}
                     outputs.append(_line(output))
-                    verdicts.append(_line({**key, **msgspec.to_builtins(verdict)}))
+                    verdicts.append(file.encode(file.line(output, verdict)) + b"\n")
             results[slug] = tally.result()
         score = entry_score(
             edition,
@@ -165,8 +181,6 @@ def write_run(mini: Edition) -> WriteRun:
 
 def _line(value: Any) -> bytes:
     """As a record writes it: lone surrogates as ASCII escapes."""
-    import json
-
     return json.dumps(msgspec.to_builtins(value), ensure_ascii=True).encode("ascii") + b"\n"
 
 
