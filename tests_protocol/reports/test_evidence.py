@@ -25,6 +25,18 @@ from nanolm.verdicts import versions
 WriteRun = Callable[..., Path]
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, write_run: WriteRun) -> Path:
+    """A run that is right now and then, to be copied."""
+    return write_run(tmp_path_factory.mktemp("written"), "one", 0.5)
+
+
+@pytest.fixture
+def one(tmp_path: Path, written: Path) -> Path:
+    """A copy of it below `tmp_path`, to be spoilt."""
+    return Path(shutil.copytree(written, tmp_path / "mini" / "one"))
+
+
 def _build(tmp_path: Path, mini: Edition) -> Built:
     return build(tmp_path / "mini", tmp_path / "site", mini, items_of(mini))
 
@@ -62,22 +74,18 @@ def _arc_easy(score: dict[str, Any]) -> dict[str, Any]:
 def test_a_score_that_is_not_its_verdicts_is_refused(
     tmp_path: Path,
     mini: Edition,
-    write_run: WriteRun,
-    pass_checks: Any,
+    one: Path,
     what: str,
     change: Callable[[dict[str, Any]], None],
 ) -> None:
-    folder = write_run(tmp_path, "one")
-    pass_checks(tmp_path / "mini")
-    _change(folder, change)
+    _change(one, change)
     with pytest.raises(ScoreError, match=f"one.*not of one judging: {what} "):
         _build(tmp_path, mini)
     assert not (tmp_path / "site").exists()
 
 
-def test_a_chance_level_of_its_own_is_refused(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
-    folder = write_run(tmp_path, "one")
-    _change(folder, lambda score: score["benchmarks"]["arc-easy-mini"].update(chance=0.01))
+def test_a_chance_level_of_its_own_is_refused(tmp_path: Path, mini: Edition, one: Path) -> None:
+    _change(one, lambda score: score["benchmarks"]["arc-easy-mini"].update(chance=0.01))
     with pytest.raises(ScoreError, match=r"chance level 0\.010000 on arc-easy-mini, edition mini froze"):
         _build(tmp_path, mini)
 
@@ -170,10 +178,9 @@ def _score_again(folder: Path, mini: Edition) -> None:
     ],
 )
 def test_a_verdict_that_its_output_does_not_give_is_refused(
-    tmp_path: Path, mini: Edition, write_run: WriteRun, benchmark: str, change: dict[str, Any], why: str
+    tmp_path: Path, mini: Edition, one: Path, benchmark: str, change: dict[str, Any], why: str
 ) -> None:
-    folder = write_run(tmp_path, "one", 0.3)
-    path = folder / "verdicts.jsonl"
+    path = one / "verdicts.jsonl"
     lines = _lines(path)
     wrong = "wrong" if benchmark in ("math-500-mini", "evoeval-mini") else None
     line = next(
@@ -183,7 +190,7 @@ def test_a_verdict_that_its_output_does_not_give_is_refused(
     )
     line.update(change)
     _write_lines(path, lines)
-    _score_again(folder, mini)
+    _score_again(one, mini)
     item = f"{benchmark} {line['item']} sample 0"
     with pytest.raises(ScoreError, match=rf"verdicts\.jsonl is not what the outputs beside it give: {item}: {why}"):
         _build(tmp_path, mini)
@@ -191,30 +198,27 @@ def test_a_verdict_that_its_output_does_not_give_is_refused(
 
 
 def test_a_math_answer_that_equals_the_gold_needs_no_judge(
-    tmp_path: Path, mini: Edition, write_run: WriteRun
+    tmp_path: Path, mini: Edition, one: Path
 ) -> None:
-    folder = write_run(tmp_path, "one", 0.9)
-    lines = _lines(folder / "verdicts.jsonl")
+    lines = _lines(one / "verdicts.jsonl")
     line = next(line for line in lines if line["benchmark"] == "math-500-mini" and line["correct"])
     line.update(correct=False, reason="wrong")
-    _write_lines(folder / "verdicts.jsonl", lines)
-    _score_again(folder, mini)
+    _write_lines(one / "verdicts.jsonl", lines)
+    _score_again(one, mini)
     with pytest.raises(ScoreError, match="the output gives correct by .* the verdict says wrong by"):
         _build(tmp_path, mini)
 
 
-def test_an_output_changed_by_hand_is_refused(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
-    folder = write_run(tmp_path, "one", 0.9)
-    outputs = _lines(folder / "outputs.jsonl")
+def test_an_output_changed_by_hand_is_refused(tmp_path: Path, mini: Edition, one: Path) -> None:
+    outputs = _lines(one / "outputs.jsonl")
     next(one for one in outputs if one["benchmark"] == "arc-easy-mini")["text"] = "I don't know."
-    _write_lines(folder / "outputs.jsonl", outputs)
+    _write_lines(one / "outputs.jsonl", outputs)
     with pytest.raises(ScoreError, match="the output gives unparseable by"):
         _build(tmp_path, mini)
 
 
-def test_tokens_are_those_of_the_outputs(tmp_path: Path, mini: Edition, write_run: WriteRun) -> None:
-    folder = write_run(tmp_path, "one")
-    _change(folder, lambda score: _arc_easy(score).update(mean_output_tokens=1.0))
+def test_tokens_are_those_of_the_outputs(tmp_path: Path, mini: Edition, one: Path) -> None:
+    _change(one, lambda score: _arc_easy(score).update(mean_output_tokens=1.0))
     with pytest.raises(ScoreError, match=r"says 1\.000 mean output tokens on arc-easy-mini, the outputs have"):
         _build(tmp_path, mini)
 
@@ -267,9 +271,8 @@ def test_a_large_benchmark_is_read_again_in_part_by_a_draw_of_its_own(
 
 
 def test_what_can_not_be_read_again_is_told(
-    tmp_path: Path, mini: Edition, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mini: Edition, one: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = write_run(tmp_path, "one", 0.6)
 
     def told(items: Callable[[str], Any]) -> str:
         built = build(tmp_path / "mini", tmp_path / "site", mini, items)
@@ -279,7 +282,7 @@ def test_what_can_not_be_read_again_is_told(
     assert "Outputs on clinc150-mini were not read again: their items are not at hand" in told(
         lambda slug: None if slug == "clinc150-mini" else there(slug)
     )
-    (folder / "run.json").unlink()
+    (one / "run.json").unlink()
     assert "Outputs of one were not read again: run.json has no entry." in told(there)
     with monkeypatch.context() as patch:
         patch.setattr(versions, "other_rules", lambda extractors: ["letter rules: found version 3, expected 1"])
