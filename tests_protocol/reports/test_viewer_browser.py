@@ -174,6 +174,23 @@ def test_on_a_phone_the_list_gives_way_to_the_item_and_nothing_overflows(browser
     page.close()
 
 
+GAP = """() => {
+  const text = document.createRange();
+  text.selectNodeContents(document.querySelector("td.index"));
+  const graph = document.querySelector("td.index + td.strip svg");
+  return graph.getBoundingClientRect().left - text.getBoundingClientRect().right;
+}"""
+
+
+def test_the_widest_index_keeps_clear_of_the_interval_beside_it(browser: Any, site: Path) -> None:
+    for width in (375, 1280):
+        page = browser.new_page(viewport={"width": width, "height": 720})
+        page.goto((site / "board.html").as_uri())
+        page.evaluate("document.querySelector('td.index').textContent = '100.00'")
+        assert page.evaluate(GAP) >= 6, width
+        page.close()
+
+
 def test_a_whole_category_and_all_benchmarks_are_one_list(page: Any, site: Path) -> None:
     page.goto((site / "items.html").as_uri() + "#b=math-and-reasoning")
     assert count(page) == "20 of 20 items"
