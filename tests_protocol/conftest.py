@@ -4,13 +4,27 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-_QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("default", max_examples=100, deadline=None, suppress_health_check=_QUIET)
-settings.register_profile("ci", max_examples=2_000, deadline=None, suppress_health_check=_QUIET)
-settings.register_profile("thorough", max_examples=50_000, deadline=None, suppress_health_check=_QUIET)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+try:
+    from hypothesis import HealthCheck, settings
+except (
+    ModuleNotFoundError
+):  # pytest reads this file for a path that does not exist, too: it must say so itself
+
+    def pytest_ignore_collect(collection_path: Path) -> None:
+        """The first path below this folder ends the run with one line, before a module is imported."""
+        pytest.exit(
+            f"the tests in {Path(__file__).parent.name} need hypothesis, which is not installed here: run "
+            "`make test`, or pip install -e '.[test]'",
+            returncode=pytest.ExitCode.USAGE_ERROR,
+        )
+
+else:
+    _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings.register_profile("default", max_examples=100, deadline=None, suppress_health_check=_QUIET)
+    settings.register_profile("ci", max_examples=2_000, deadline=None, suppress_health_check=_QUIET)
+    settings.register_profile("thorough", max_examples=50_000, deadline=None, suppress_health_check=_QUIET)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 
