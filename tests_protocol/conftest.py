@@ -7,17 +7,18 @@ import pytest
 
 try:
     from hypothesis import HealthCheck, settings
-except (
-    ModuleNotFoundError
-):  # pytest reads this file for a path that does not exist, too: it must say so itself
+except ModuleNotFoundError:
 
-    def pytest_ignore_collect(collection_path: Path) -> None:
-        """The first path below this folder ends the run with one line, before a module is imported."""
-        pytest.exit(
-            f"the tests in {Path(__file__).parent.name} need hypothesis, which is not installed here: run "
-            "`make test`, or pip install -e '.[test]'",
-            returncode=pytest.ExitCode.USAGE_ERROR,
-        )
+    def pytest_configure(config: pytest.Config) -> None:
+        """One line, and no test. But pytest reads this file for a path that does not exist, too, and then has
+        to say so itself."""
+        here = Path(__file__).resolve().parent
+        asked = [Path(each.partition("::")[0]).resolve() for each in config.args]
+        if any(each.exists() and (each in here.parents or here in (each, *each.parents)) for each in asked):
+            raise pytest.UsageError(
+                f"the tests in {here.name} need hypothesis, which is not installed here: run `make test`, or "
+                "pip install -e '.[test]'"
+            )
 
 else:
     _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -57,6 +57,6 @@ def test_without_the_extra_test_one_line_says_what_to_do(path: str, said: str) -
         capture_output=True, text=True, timeout=60, check=False, cwd=Path(__file__).resolve().parents[2],
     )  # fmt: skip
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    (line,) = [line for line in (done.stdout + done.stderr).splitlines() if said in line]
+    assert sum(said in line for line in (done.stdout + done.stderr).splitlines()) == 1
     assert "Traceback" not in done.stdout + done.stderr
     assert "conftest.py" not in done.stdout + done.stderr
