@@ -180,9 +180,10 @@ def _check(edition: Edition, spec: BenchmarkSpec, built: BenchmarkItems, whole: 
     """As many items as the edition says, each of this benchmark and with an id of its own."""
     check_ids(spec, built)
     if whole and len(built.items) != spec.items:
+        found = f"{counted(len(built.items), 'item')} and {counted(len(built.excluded), 'excluded row')}"
         raise ItemError(
-            f"{spec.slug}: {counted(len(built.items), 'item')}, {len(built.excluded):,} rows excluded; "
-            f"{suite_folder(edition) / 'edition.toml'} says {spec.items:,}; are the source files whole?"
+            f"{spec.slug}: {found}, but {suite_folder(edition) / 'edition.toml'} says "
+            f"{counted(spec.items, 'item')}; are the source files whole?"
         )
 
 

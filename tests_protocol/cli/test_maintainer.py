@@ -216,7 +216,7 @@ def test_an_unexpected_number_of_over_long_items_is_told(nanolm: Shell, model: W
     nanolm("fetch", "--edition", str(place), "when2call")
     locked = nanolm("edition", "lock", str(place))
     expected = (
-        "Not frozen: when2call: found 1 items over 4,096 tokens on 1 eligible tokenizers: u-7 (tiny-model); "
+        "Not frozen: when2call: found 1 item over 4,096 tokens on 1 eligible tokenizer: u-7 (tiny-model); "
         "expected the 2 of the rule prompt-too-long"
     )
     assert expected in locked.stdout

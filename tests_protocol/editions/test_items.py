@@ -63,7 +63,7 @@ def test_a_torn_cache_is_built_again(small: Path, tmp_path: Path, suffix: str, d
 
 def test_counts_must_be_the_editions(small: Path) -> None:
     write_rows(small, ROWS[:2])
-    with pytest.raises(ItemError, match=r"toy: 2 items and 1 excluded rows, but .*edition.toml says 3 items"):
+    with pytest.raises(ItemError, match=r"toy: 2 items and 1 excluded row, but .*edition.toml says 3 items"):
         editions.load_items(editions.load(small), "toy")
 
 

@@ -267,4 +267,4 @@ def test_a_model_of_characters_is_measured_on_its_own_text(
         assert (found["tokens"], found["scored_tokens"]) == (len(text), len(text) - 1)
         assert (found["opening"], found["bytes"]) == ("", len(text.encode()))
         if not lossless:
-            assert "'é' became '?'; 1 tokens are the unknown token" in found["round_trip"]
+            assert "'é' became '?'; 1 token is the unknown token" in found["round_trip"]
