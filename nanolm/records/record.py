@@ -105,6 +105,8 @@ class Record:
         """Take in the lines that were added since; returns how many. Whole lines only."""
         if self._fd < 0:
             try:
+                if self.path.is_dir():
+                    raise RecordError(f"{self.path} is a folder; expected a record's file: move it away")
                 self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
                 return 0

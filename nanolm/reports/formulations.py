@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from nanolm.editions.edition import Edition
 from nanolm.errors import ScoreError, UsageError, counted, unknown
-from nanolm.reports.folders import edition_of, find
+from nanolm.reports.folders import check_edition, edition_named, edition_of, find
 from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.unmeasured import unmeasured
 from nanolm.schema import Interval
@@ -31,14 +32,17 @@ def read(names: Sequence[str], reports: Path, edition: str | None) -> Formulatio
             f"found {' '.join(names)}; expected two of the form RUN#BENCHMARK, "
             "e.g. my-model#arc-easy my-model#arc-easy-letter"
         )
-    first, second = (_result(name, reports, edition) for name in names)
+    of = edition_named(edition, reports) if edition is not None else None
+    first, second = (_result(name, reports, of) for name in names)
     return compare_formulations(first, second)
 
 
-def _result(name: str, reports: Path, edition: str | None) -> BenchmarkResult:
+def _result(name: str, reports: Path, edition: Edition | None) -> BenchmarkResult:
     run_name, _, slug = name.rpartition("#")
-    run = RunFolder(_with_benchmark(run_name, slug, reports, edition))
-    results = run.results(edition_of([run]))
+    run = RunFolder(_with_benchmark(run_name, slug, reports, edition.name if edition else None))
+    of = edition or edition_of([run])
+    check_edition([run], of)
+    results = run.results(of)
     if slug not in results:
         raise UsageError(str(unknown(f"benchmark of the run {run.path}", slug, results)))
     for missing in unmeasured(name, {slug: results[slug]}):

@@ -312,3 +312,24 @@ def test_names_of_all_kinds(run: Say, tmp_path: Path, write_record: Callable[...
     assert json.loads(run("board", reports / "mini", "-o", tmp_path / "site", "--json"))["entries"] == 5
     page = (tmp_path / "site" / "board.html").read_text()
     assert "<b>" not in page.replace("<b>mini</b>", "").split("<h2")[1]
+
+
+def test_a_folder_in_the_place_of_a_record(say: Say, reports: Path, tmp_path: Path) -> None:
+    path = reports / "mini" / "one" / "outputs.jsonl"
+    path.unlink()
+    path.mkdir()
+    for words in [("rescore", "one", "--edition=mini", f"--reports-dir={reports}"), *reading(reports, tmp_path)[1:]]:
+        assert f"{path} is a folder; expected a record's file: move it away" in say(*words)
+
+
+def test_two_formulations_of_an_unknown_edition(say: Say, reports: Path) -> None:
+    two = ("compare", "one#arc-easy-mini", "two#arc-easy-mini", f"--reports-dir={reports}")
+    assert "unknown edition 'minni'; did you mean mini?" in say(*two, "--edition=minni")
+    assert f"there is no folder {reports}/nano-lm-v1" in say(*two, "--edition=nano-lm-v1")
+
+
+def test_names_too_long_for_the_system_are_one_line(say: Say, reports: Path) -> None:
+    where = f"--reports-dir={reports}"
+    for name in ("x" * 300, "x" * 5000):
+        for words in (("compare", name, "one"), ("export", name, "-o", "x"), ("rescore", name), ("card", "check", name)):
+            assert name in say(*words, *([] if words[0] == "card" else [where]))
