@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from outputs import output
 
 from nanolm import editions
 from nanolm.editions.edition import Edition
@@ -23,7 +24,7 @@ from nanolm.engines.synthetic import constant, oracle
 from nanolm.entries.entry import Entry
 from nanolm.records import Record
 from nanolm.run import Suite
-from nanolm.schema import Decoding, Item, Output
+from nanolm.schema import Item
 from nanolm.scoring import BenchmarkResult, score_entries
 from nanolm.scoring.compare import wilson
 
@@ -69,22 +70,11 @@ def record(suite: Suite, reports: Path, name: str, samples: int, drawn: dict[str
                 for sample in range(samples):
                     text = oracle(item) if right[place, sample] else wrong(item, items)
                     written.append(
-                        Output(
-                            benchmark=slug,
-                            item=item.id,
-                            sample=sample,
-                            seed=sample,
-                            entry=entry.digest,
-                            prompt_digest=suite.prompt(slug, item.id).digest,
-                            rendered_digest="",
-                            decoding=Decoding(),
-                            max_tokens=suite.edition.budget,
-                            text=text,
-                            finish_reason="stop",
-                            output_tokens=len(text.split()),
-                            engine="synthetic",
+                        output(
+                            item, text, sample, (suite, entry),
+                            output_tokens=len(text.split()), engine="synthetic",
                         )
-                    )
+                    )  # fmt: skip
     (folder / "run.json").write_bytes(msgspec.json.encode({"entry": entry}))
 
 

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import msgspec
+from outputs import output
 
 from nanolm import editions
 from nanolm.editions.edition import Edition
@@ -23,7 +24,6 @@ from nanolm.errors import NanoLMError
 from nanolm.records import Record
 from nanolm.reports.rescore import rescore_entry
 from nanolm.run import Suite
-from nanolm.schema import Decoding, Output
 from nanolm.verdicts.judge import Judge
 
 PROSE = "The question asks for the value, so we look at each part in turn and compare. " * 6 + "\n\n"
@@ -49,23 +49,11 @@ def write(edition: Edition, folder: Path, entry: Entry) -> int:
             for item in editions.load_items(edition, slug).items:
                 for sample in range(entry.samples):
                     record.append(
-                        Output(
-                            benchmark=slug,
-                            item=item.id,
-                            sample=sample,
-                            seed=sample,
-                            entry=entry.digest,
-                            prompt_digest=suite.prompt(slug, item.id).digest,
-                            rendered_digest="0" * 16,
-                            decoding=Decoding(),
-                            max_tokens=edition.budget,
-                            text=PROSE + oracle(item),
-                            finish_reason="stop",
-                            output_tokens=120,
-                            engine="vllm",
-                            engine_version="0.31.0",
+                        output(
+                            item, PROSE + oracle(item), sample, (suite, entry), rendered_digest="0" * 16,
+                            output_tokens=120, engine="vllm", engine_version="0.31.0",
                         )
-                    )
+                    )  # fmt: skip
         return len(record)
 
 

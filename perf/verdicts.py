@@ -14,8 +14,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from outputs import output
+
 from nanolm.answers import tool_calls
-from nanolm.schema import AnswerType, Decoding, FunctionSignature, Item, Output
+from nanolm.schema import AnswerType, FunctionSignature, Item, Output
 from nanolm.verdicts.judge import Judge
 from nanolm.verdicts.rescore import rescore
 
@@ -72,24 +74,8 @@ def reply(one: Item) -> str:
     return PROSE * ((500 - len(ends[one.answer_type])) // len(PROSE)) + ends[one.answer_type]
 
 
-def output(one: Item) -> Output:
-    return Output(
-        benchmark=one.benchmark,
-        item=one.id,
-        sample=0,
-        seed=0,
-        entry="",
-        prompt_digest="",
-        rendered_digest="",
-        decoding=Decoding(),
-        max_tokens=1,
-        text=reply(one),
-        finish_reason="stop",
-    )
-
-
 def outputs(items: dict[str, list[Item]]) -> Iterator[Output]:
-    return (output(one) for of in items.values() for one in of)
+    return (output(one, reply(one)) for of in items.values() for one in of)
 
 
 def rate(what: str, count: int, seconds: float, target: float) -> None:
@@ -111,10 +97,12 @@ def main() -> None:
     rate(f"tool calls, {len(text)} characters", 5_000, cpu() - start, 10_000)
 
     maths = [item("math", "math_expression", number) for number in range(count)]
-    pairs = [(one, output(one)) for one in maths]
+    pairs = [(one, output(one, reply(one))) for one in maths]
     with tempfile.TemporaryDirectory() as folder:
         with Judge(workers=1, cache=Path(folder)) as judge:
-            judge.verdict(item("math", "math_expression", count), output(maths[-1]))  # starts the worker
+            judge.verdict(
+                item("math", "math_expression", count), output(maths[-1], reply(maths[-1]))
+            )  # starts the worker
             clock = time.perf_counter()
             right = sum(verdict.correct for _, verdict in judge.verdicts(pairs))
             wall = time.perf_counter() - clock
