@@ -52,7 +52,7 @@ def _labelled(row: Row) -> tuple[list[str], int]:
     choices = row.get("choices")
     if not isinstance(choices, dict) or "text" not in choices or "label" not in choices:
         raise row.wrong(f"choices = {choices!r:.80}", "an object of texts and labels")
-    inner = Row(row.file, row.number, choices)
+    inner = Row(row.file, row.number, row.place, choices)
     options, labels = inner.texts("text"), inner.texts("label")
     key = row.text("answerKey")
     if len(labels) != len(options) or len(set(labels)) != len(labels):

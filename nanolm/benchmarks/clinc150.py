@@ -41,7 +41,7 @@ def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
                 labels=labels,
                 gold=intent,
                 group=part,
-                source=f"{file.name}:{part}:{number}",
+                source=f"{file.name}:{part}:{number + 1}",
             ),
             None,
         )
@@ -59,10 +59,12 @@ def _pairs(
             raise ItemError(f"{file.name}:{part}: found {found!r:.80}, expected a list")
         for number, pair in enumerate(found):
             if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
-                raise ItemError(f"{file.name}:{part}:{number}: found {pair!r:.80}, expected [text, intent]")
+                raise ItemError(
+                    f"{file.name}:{part}:{number + 1}: found {pair!r:.80}, expected [text, intent]"
+                )
             if part != "train" and (pair[1] == "oos") != (part == "oos_test"):
                 expected = "oos" if part == "oos_test" else "an intent other than oos"
                 raise ItemError(
-                    f"{file.name}:{part}:{number}: found the intent {pair[1]!r}, expected {expected}"
+                    f"{file.name}:{part}:{number + 1}: found the intent {pair[1]!r}, expected {expected}"
                 )
             yield part, number, pair[0], pair[1]

@@ -25,7 +25,7 @@ CHOICES = 4
 def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     """Items under the file's own ids, each in the group that is its category.
 
-    Raises `ItemError` naming file and row (counted from 0) for a row that can't be asked, and for a file of
+    Raises `ItemError` naming file and line (counted from 1) for a row that can't be asked, and for a file of
     the edition whose right letters are not balanced; a custom file may be as it likes.
     """
     made = collect((_item(benchmark, row), None) for row in _questions(files))

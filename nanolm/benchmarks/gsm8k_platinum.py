@@ -50,5 +50,5 @@ def _item(benchmark: str, row: Row) -> Item:
         answer_type="number",
         question=row.text(question),
         gold=gold,
-        source=f"{row.file.name}:{number}",
+        source=f"{row.file.name}:{number + 1}",
     )

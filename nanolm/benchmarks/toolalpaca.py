@@ -61,7 +61,7 @@ def _cases(benchmark: str, row: Row) -> Iterator[tuple[str, Item | str]]:
                 documentation=documentation,
                 functions=functions,
                 group=part,
-                source=f"{row.where}:{number}",
+                source=f"{row.where}:{number + 1}",
             ),
         )
 
@@ -109,7 +109,9 @@ def _calls(
         and isinstance(call.get("Action_Input"), str)
         for call in gold
     ):
-        raise row.wrong(f"Golden_Answers[{number}] = {gold!r:.80}", "a list of Action and Action_Input")
+        raise row.wrong(
+            f"number {number + 1} of Golden_Answers = {gold!r:.80}", "a list of Action and Action_Input"
+        )
     if any(call["Action"] not in functions for call in gold):
         return "undocumented-function"
     if any("${" in call["Action_Input"] for call in gold):

@@ -175,7 +175,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
     from nanolm.editions.difference import diff as difference
     from nanolm.editions.read import load
 
-    found = difference(load(before), load(after))
+    found = difference(load(before, any_name=True), load(after, any_name=True))
     if as_json:
         tables.print_json(found)
         return

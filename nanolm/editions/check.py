@@ -111,16 +111,9 @@ def _categories(read: EditionFile, path: Path) -> None:
             )
     texts(read.categories, path, "categories")
     first: dict[str, str] = {}
-    asked = {str(row.get("category")) for row in read.benchmark.values()}
     for each, title in read.categories.items():
         same = first.setdefault(title, each)
         require(same == each, path, f"[categories] {same} and {each} have the same title {title!r}")
-        require(
-            each in asked,
-            path,
-            f"[categories] no benchmark is of {each!r}, so that there would never be an index; give it a "
-            "benchmark, or take it out",
-        )
 
 
 def extractors(found: Mapping[str, str], path: Path) -> None:

@@ -176,7 +176,7 @@ def first_difference(folder: Path, slug: str, items: Sequence[Item], digests: Se
     before = read_digests(folder).get(slug, [])
     for index, (item, digest, old) in enumerate(zip(items, digests, before, strict=False)):
         if not digest.startswith(old):
-            return f"the first item that differs is {item.id} (number {index}, from {item.source})"
+            return f"the first item that differs is {item.id} (number {index + 1}, from {item.source})"
     if len(before) != len(digests):
         return f"{len(digests):,} items, {len(before):,} were frozen"
     return f"no short digest differs; is {DIGESTS} of another edition?"

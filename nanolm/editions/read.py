@@ -32,21 +32,26 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def load(name_or_folder: str | Path) -> Edition:
+def load(name_or_folder: str | Path, any_name: bool = False) -> Edition:
     """The edition of this name, or the one in this folder.
+
+    A folder elsewhere can't have the name of one of the package's editions, unless `any_name`, for
+    comparing the two.
 
     Raises `UsageError` for a name that does not exist (close matches named) and `EditionError`,
     naming file, table and key, for a folder that can't be read or contradicts itself.
     """
-    return _load(name_or_folder, ())
+    return _load(name_or_folder, (), any_name)
 
 
-def _load(name_or_folder: str | Path, heirs: tuple[Path, ...]) -> Edition:
+def _load(name_or_folder: str | Path, heirs: tuple[Path, ...], any_name: bool = False) -> Edition:
     folder = _folder(name_or_folder, heirs[-1] if heirs else None)
     if folder in heirs:
         raise EditionError(f"{folder / 'edition.toml'}: inherits from itself, through {heirs[-1]}")
     path = folder / "edition.toml"
     table = tables.read(path)
+    if isinstance(table.get("name"), str):
+        check.name(table["name"], path, () if any_name or packaged(folder) else names())
     if "inherits" in table:
         return _patch(table, path, (*heirs, folder))
     if "custom_of" in table:
@@ -93,7 +98,6 @@ def packaged(folder: Path) -> bool:
 
 def _whole(table: dict[str, Any], path: Path) -> Edition:
     read = tables.convert(table, EditionFile, path)
-    _name(read.name, path)
     check.whole(read, path)
     lock = read_lock(path.parent / "sources.lock.toml")
     specs = {slug: check.benchmark(slug, row, read, lock, path) for slug, row in read.benchmark.items()}
@@ -128,10 +132,6 @@ def _whole(table: dict[str, Any], path: Path) -> Edition:
     )
 
 
-def _name(name: str, path: Path) -> None:
-    check.name(name, path, () if packaged(path.parent) else names())
-
-
 def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Edition:
     for key in table:
         if key not in PATCH_KEYS:
@@ -140,7 +140,6 @@ def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Editio
                 f"its parent's (protocol section 10); allowed: {', '.join(sorted(PATCH_KEYS))}"
             )
     read = tables.convert(table, PatchFile, path)
-    _name(read.name, path)
     check.texts({"title": read.title, "summary": read.summary}, path)
     check.version(read.version, path, "version")
     check.extractors(read.extractors, path)
@@ -174,7 +173,6 @@ def _custom(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Editi
     """The edition whose items come from a file in this folder: its own lock, no exclusions, not frozen."""
     read = tables.convert(table, CustomFile, path)
     parent = _parent("custom_of", read.custom_of, path, heirs)
-    _name(read.name, path)
     check.require(
         set(read.items) == set(parent.benchmarks) and min(read.items.values()) >= 1,
         path,

@@ -21,7 +21,8 @@ Fault = tuple[tuple[Step, ...], str]
 
 
 def explain(table: object, kind: Any, where: str = "", hidden: tuple[str, ...] = ()) -> str:
-    """The first thing that is wrong with a table that is no `kind`, empty when nothing is.
+    """The first thing that is wrong with a table as a `kind`, empty when nothing is. An unknown key is wrong
+    in every table, whatever the type says of it.
 
     `where` is the table's name in the file; `hidden` are fields of the type that are no keys of the table.
     """
@@ -82,7 +83,7 @@ def _of_struct(value: object, kind: Any, steps: tuple[Step, ...], hidden: tuple[
         return
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     for key in value:
-        if key not in fields and kind.__struct_config__.forbid_unknown_fields:
+        if key not in fields:
             yield steps, str(unknown("key", str(key), set(fields) - set(hidden)))
     absent = [name for name, field in fields.items() if field.required and name not in value]
     if absent:

@@ -23,7 +23,7 @@ def read(path: Path, error: type[NanoLMError] = EditionError) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise error(f"{path} does not exist; an edition needs it (docs/architecture.md)") from None
+        raise error(f"{path} does not exist; expected a TOML file there") from None
     except UnicodeDecodeError as found:
         raise error(f"{path} is not UTF-8 text ({found}); save it as UTF-8") from None
     except OSError as found:

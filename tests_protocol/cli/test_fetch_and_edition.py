@@ -78,7 +78,8 @@ def test_lock_and_diff_of_a_copy(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(FIXTURES, copy)
     assert "No number changes" in run("edition", "diff", "mini", str(copy)).output
-    text = (copy / "edition.toml").read_text("utf-8")
+    assert "is an edition that comes with nanolm" in str(run("edition", "lock", str(copy)).exception)
+    text = (copy / "edition.toml").read_text("utf-8").replace('name = "mini"', 'name = "own"', 1)
     (copy / "edition.toml").write_text(text.replace("budget = 256", "budget = 128"), "utf-8")
     assert "budget: 256 -> 128" in run("edition", "diff", "mini", str(copy)).output
     assert json.loads(run("edition", "diff", "mini", str(copy), "--json").output)["needs"] == "version"

@@ -119,7 +119,6 @@ def test_the_packages_editions_hold_to_it(name: str) -> None:
         ("sampled = 4", "sampled = 256", "[samples] sampled = 256; expected 1 to 255"),
         ("{ sampled = 4, greedy = 1 }", "[4, 1]", "samples is a list; expected a table"),
         ("[benchmark.toy]", "[[benchmark.toy]]", "[benchmark] toy is a list; expected a table"),
-        ('"Knowledge"', '"Knowledge"\nvision = "Vision"', "[categories] no benchmark is of 'vision'"),
         ('"Knowledge"', '"Knowledge"\nknowledge = "Again"', "a key or table stands twice: Cannot overwrite"),
         ('"Knowledge"', '"Knowledge"\nmore = "Knowledge"', "knowledge and more have the same title"),
         ('"Knowledge"', '"Know\\nledge"', "[categories] knowledge = 'Know\\nledge'; expected one line"),

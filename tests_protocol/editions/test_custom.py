@@ -86,7 +86,7 @@ def test_what_cannot_be_asked_leaves_no_folder(tmp_path: Path) -> None:
         editions.with_items(own, tmp_path / "none.jsonl", reports)
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"id": "a", "category": "c", "question": "?", "choices": ["x"], "answer": "A"}\n')
-    with pytest.raises(ItemError, match=r"bad.jsonl:0: found 1 choices, expected 4"):
+    with pytest.raises(ItemError, match=r"bad.jsonl:1: found 1 choices, expected 4"):
         editions.with_items(own, bad, reports)
     bad.write_text('{"_meta": true}\n')
     with pytest.raises(UsageError, match="it holds no item for featherweight-plain"):

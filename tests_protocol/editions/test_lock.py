@@ -49,7 +49,7 @@ def test_drift_is_refused_everywhere_and_named_by_its_first_item(small: Path) ->
     lock(editions.load(small))
     write_rows(small, changed_row(1))
     edition = editions.load(small)
-    message = r"toy is not what .*frozen.json froze: the first item that differs is 0001 \(number 1, from toy"
+    message = r"toy is not what .*frozen.json froze: the first item that differs is 0001 \(number 2, from toy"
     with pytest.raises(EditionError, match=message):
         editions.load_items(edition, "toy")
     with pytest.raises(EditionError, match=message):
@@ -179,7 +179,7 @@ def test_the_difference_of_two_editions_names_what_changed(small: Path) -> None:
     named = {each.what: each for each in found.differences}
     assert found.needs == "version"
     assert (named["budget"].before, named["budget"].after) == (256, 512)
-    assert "1 of 3 items or prompts differ, the first is number 2" in named["frozen.toy.digest"].after
+    assert "1 of 3 items or prompts differ, the first is number 3" in named["frozen.toy.digest"].after
 
 
 def test_the_datasheet_is_the_suite_table(small: Path) -> None:

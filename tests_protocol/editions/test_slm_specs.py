@@ -91,7 +91,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         'source = "wikitext-2"', 'source = "rows"'
     )
     head = head.replace('name = "slm-specs"', 'name = "texts"')
-    head = re.sub(r"(?m)^(knowledge|language-understanding) = .*\n", "", head)
     toy = head + (
         '[benchmark.p]\ntitle = "P"\ncategory = "grammar"\nmodule = "piqa"\nanswer_type = "likeliest"\n'
         'items = 1\nmetric = "accuracy"\nsplit = "all"\nlicence = "none"\nsources = ["rows"]\n'
