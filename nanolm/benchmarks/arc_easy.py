@@ -6,9 +6,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import Order, letter_item
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "letter"
 LICENCE = "CC BY-SA 4.0"
 CITATION = (
     "Peter Clark, Isaac Cowhey, Oren Etzioni, Tushar Khot, Ashish Sabharwal, Carissa Schoenick, Oyvind "

@@ -7,9 +7,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import named
 from nanolm.errors import ItemError
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile, read_json
 
+ANSWER_TYPE: AnswerType = "label"
 LICENCE = "CC BY 3.0"
 CITATION = (
     "Stefan Larson, Anish Mahendran, Joseph J. Peper, Christopher Clarke, Andrew Lee, Parker Hill, Jonathan "
@@ -36,7 +37,7 @@ def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
             Item(
                 benchmark=benchmark,
                 id=f"{_PARTS[part]}-{number:04d}",
-                answer_type="label",
+                answer_type=ANSWER_TYPE,
                 question=text,
                 labels=labels,
                 gold=intent,

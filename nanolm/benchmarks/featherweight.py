@@ -13,9 +13,10 @@ from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import LETTERS
 from nanolm.errors import ItemError
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "featherweight_letter"
 LICENCE = "CC BY 4.0"
 CITATION = "Featherweight v1: a multiple-choice benchmark for sub-1B language models. rootcomputer.dev. 2026"
 
@@ -49,7 +50,7 @@ def _item(benchmark: str, row: Row) -> Item:
     return Item(
         benchmark=benchmark,
         id=clean_id(row.text("id")),
-        answer_type="featherweight_letter",
+        answer_type=ANSWER_TYPE,
         question=row.text("question"),
         options=tuple(choices),
         gold=_letter(row),

@@ -9,9 +9,10 @@ from nanolm.answers.credentials import is_credential
 from nanolm.benchmarks.benchmark import BenchmarkItems, Exclusion
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows, stem
-from nanolm.schema import FunctionSignature, Item
+from nanolm.schema import AnswerType, FunctionSignature, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "tool_calls"
 LICENCE = "Apache-2.0"
 CITATION = (
     "Qiaoyu Tang, Ziliang Deng, Hongyu Lin, Xianpei Han, Qiao Liang, Boxi Cao, Le Sun. ToolAlpaca: "
@@ -55,7 +56,7 @@ def _cases(benchmark: str, row: Row) -> Iterator[tuple[str, Item | str]]:
             Item(
                 benchmark=benchmark,
                 id=item_id,
-                answer_type="tool_calls",
+                answer_type=ANSWER_TYPE,
                 question=instruction,
                 gold=calls,
                 documentation=documentation,

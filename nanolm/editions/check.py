@@ -138,9 +138,15 @@ def benchmark(
     named("category", spec.category, read.categories, path, where)
     require(spec.items > 0, path, f"[{where}] items = {spec.items}; expected at least 1")
     try:
-        known.module(spec.module)
+        made = known.answer_type(spec.module)
     except UsageError as error:
         raise _unknown(error, path, where) from None
+    require(
+        made in (None, spec.answer_type),
+        path,
+        f"[{where}] answer_type = {spec.answer_type!r}; expected {made!r}, of which the module "
+        f"{spec.module} makes items",
+    )
     _sources(spec.sources, lock, path, where)
     _answers(spec, read, path, where)
     measured = known.metric(spec.answer_type, spec.normalisation)

@@ -195,9 +195,9 @@ def check_chance(spec: BenchmarkSpec, built: BenchmarkItems, where: str) -> None
         return
     why = f"every answer is {level.answer!r}" if level.constant == 1 else "every item has one option alone"
     raise ItemError(
-        f"{where}: {spec.slug} has a chance level of 1, since {why} ({len(built.items):,} items); expected "
-        "items that can be answered wrong, else no skill can be measured (protocol section 8). Mend the "
-        "data, or leave the benchmark out"
+        f"{where}: {spec.slug} has a chance level of 1, since {why} (items: {len(built.items):,}); expected "
+        "items that can be answered wrong, else no skill can be measured (protocol section 8). Mend the data "
+        "or take more of it"
     )
 
 

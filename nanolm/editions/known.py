@@ -54,6 +54,12 @@ def module(name: str) -> Any:
     return found
 
 
+def answer_type(name: str) -> str | None:
+    """Of what type a module's items are, None for one that does not say. Errors as in `module`."""
+    found: str | None = getattr(module(name), "ANSWER_TYPE", None)
+    return found
+
+
 def _imported(name: str) -> Any:
     try:
         return importlib.import_module(f"{_PACKAGE}.{name}")

@@ -12,6 +12,7 @@ from nanolm.answers import math_expression
 from nanolm.benchmarks.chance import chance
 from nanolm.editions import known
 from nanolm.editions.frozen import read_digests
+from nanolm.editions.items import build_items
 from nanolm.editions.lock import check, lock
 from nanolm.editions.read import EDITIONS, names
 from nanolm.engines.choice import NAMES
@@ -55,7 +56,25 @@ def test_the_packages_editions_hold_to_it(name: str) -> None:
     edition = editions.load(name)
     assert edition.name == name
     for spec in edition.benchmarks.values():
-        assert known.module(spec.module).items
+        assert known.answer_type(spec.module) == spec.answer_type
+
+
+def test_every_module_makes_what_it_says() -> None:
+    """In mini each module of the index; the others are made in tests_protocol/benchmarks."""
+    mini = editions.load("mini")
+    for slug, spec in mini.benchmarks.items():
+        types = {item.answer_type for item in build_items(mini, slug)[0].items}
+        assert types == {known.answer_type(spec.module)}
+    for module in ("arc", "blimp", "featherweight", "hellaswag", "piqa", "sciq", "winogrande"):
+        assert known.answer_type(module) in ("likeliest", "featherweight_letter")
+
+
+def test_an_answer_type_that_a_module_does_not_make_is_refused(tmp_path: Path) -> None:
+    copy = tmp_path / "own"
+    shutil.copytree(EDITIONS / "mini", copy)
+    change(copy, 'name = "mini"', 'name = "own"')
+    change(copy, 'module = "mmlu_cf"', 'module = "gsm8k_platinum"')
+    refused(copy, "answer_type = 'letter'; expected 'number', of which the module gsm8k_platinum makes items")
 
 
 @pytest.mark.parametrize(
