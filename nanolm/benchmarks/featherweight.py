@@ -31,7 +31,7 @@ def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     """
     made = collect((_item(benchmark, row), None) for row in _questions(files))
     if not any(file.form == "custom" for file in files):
-        _check_balance(made.items)
+        _check_balance(made.items, ", ".join(file.name for file in files))
     return made
 
 
@@ -69,15 +69,15 @@ def _letter(row: Row) -> str:
     raise row.wrong(f"answer = {answer!r}", f"a letter A to D or a whole number from 0 to {CHOICES - 1}")
 
 
-def _check_balance(made: Sequence[Item]) -> None:
+def _check_balance(made: Sequence[Item], files: str) -> None:
     """As the authors' build script: each letter right equally often, and within a category all but so."""
     whole = positions(made)
     if len(set(whole.values())) != 1:
-        raise _unbalanced("all items", whole)
+        raise _unbalanced(f"{files}: the right letters of all items", whole)
     for category in dict.fromkeys(item.group for item in made):
         inside = positions(item for item in made if item.group == category)
         if max(inside.values()) - min(inside.values()) > 1:
-            raise _unbalanced(category, inside)
+            raise _unbalanced(f"{files}: the right letters of {category}", inside)
 
 
 def positions(made: Iterable[Item]) -> dict[str, int]:
@@ -86,9 +86,9 @@ def positions(made: Iterable[Item]) -> dict[str, int]:
     return {letter: counts[letter] for letter in LETTERS[:CHOICES]}
 
 
-def _unbalanced(where: str, counts: dict[str, int]) -> ItemError:
+def _unbalanced(what: str, counts: dict[str, int]) -> ItemError:
     found = ", ".join(f"{letter} {count}" for letter, count in counts.items())
     return ItemError(
-        f"the right letters of {where} are not balanced: found {found}; expected each equally often (within "
-        "a category, to one). The edition's file is not the one that was frozen"
+        f"{what} are not balanced: found {found}; expected each equally often (within "
+        "a category, to one). In the edition's own file that is a rule; another's is asked with --items"
     )

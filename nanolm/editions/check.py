@@ -169,6 +169,11 @@ def _sources(found: tuple[str, ...], lock: SourcesLock, path: Path, where: str) 
     require(bool(found), path, f"[{where}] sources is empty; expected names of {lock.path.name}")
     for each in found:
         named(f"source of {lock.path.name}", each, lock.sources, path, where)
+        require(
+            lock[each].kind != "custom",
+            lock.path,
+            f"[source.{each}] kind = 'custom' is what --items writes; expected 'folder' for a file of yours",
+        )
         require(found.count(each) == 1, path, f"[{where}] sources names {each!r} twice; expected each once")
 
 

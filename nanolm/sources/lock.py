@@ -141,4 +141,10 @@ def _check(source: Source, path: Path, where: str) -> None:
 def _inside(path: str) -> bool:
     """A relative path that stays below its folder, on every platform."""
     parts = PurePosixPath(path).parts
-    return bool(parts) and not path.startswith("/") and ".." not in parts and "\\" not in path
+    return (
+        bool(parts)
+        and not path.startswith("/")
+        and ".." not in parts
+        and path.isprintable()
+        and "\\" not in path
+    )

@@ -256,6 +256,16 @@ def test_what_stands_in_the_place_of_the_file_is_named(small: Path) -> None:
             '[source.toy]\nkind = "folder"\n[[source.toy.file]]\npath = "toy.jsonl"\nbytes = -1',
             "[source.toy] file 'toy.jsonl': bytes = -1; expected at least 1",
         ),
+        (
+            "sources.lock.toml",
+            '[source.toy]\nkind = "custom"\n[[source.toy.file]]\npath = "toy.jsonl"',
+            "[source.toy] kind = 'custom' is what --items writes; expected 'folder'",
+        ),
+        (
+            "sources.lock.toml",
+            '[source.toy]\nkind = "folder"\n[[source.toy.file]]\npath = "a\\u0000b.jsonl"',
+            "path = 'a\\x00b.jsonl'; expected a relative path",
+        ),
         ("sources.lock.toml", "[[source]]\n", "source is a list; expected a table"),
     ],
 )

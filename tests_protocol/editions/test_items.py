@@ -9,6 +9,9 @@ from nanolm import editions
 from nanolm.editions import items as items_module
 from nanolm.errors import EditionError, ItemError, SourceError, UsageError
 from tests_protocol.editions.conftest import ROWS, toy_items, write_rows
+from tests_protocol.editions.test_read import change
+
+LOCK_FILE = "sources.lock.toml"
 
 
 def test_items_come_back_from_the_cache_as_they_were_built(small: Path) -> None:
@@ -71,10 +74,32 @@ def test_counts_must_be_the_editions(small: Path) -> None:
 
 
 def test_missing_data_names_the_command(small: Path) -> None:
-    (small / "toy.jsonl").unlink()
+    change(small, 'kind = "folder"', f'kind = "hub"\nrepository = "a/b"\nrevision = "{"a" * 40}"', LOCK_FILE)
     with pytest.raises(
         SourceError, match=r"missing data: toy: toy.jsonl. Get it with `nanolm fetch --edition .*small`"
     ):
+        editions.load_items(editions.load(small), "toy")
+
+
+def test_a_missing_file_of_the_editions_own_is_named_by_its_place(small: Path) -> None:
+    file = small.resolve() / "toy.jsonl"
+    file.unlink()
+    for what, made in (
+        ("is not there", lambda: None),
+        ("is a link that leads to no file", lambda: file.symlink_to(file)),
+        ("is no file", lambda: (file.unlink(), file.mkdir())),
+    ):
+        made()
+        with pytest.raises(SourceError, match=rf"toy: {file} {what}; .* can't be fetched. Put it there"):
+            editions.load_items(editions.load(small), "toy")
+
+
+def test_a_file_of_the_editions_own_with_other_bytes_is_refused(small: Path) -> None:
+    change(small, 'path = "toy.jsonl"', 'path = "toy.jsonl"\nbytes = 3', LOCK_FILE)
+    with pytest.raises(SourceError, match=r"toy.jsonl has \d+ bytes, expected 3; put back the file"):
+        editions.load_items(editions.load(small), "toy")
+    change(small, "bytes = 3", f'sha256 = "{"0" * 64}"', LOCK_FILE)
+    with pytest.raises(SourceError, match=r"wrong bytes: toy: .* or pin this one in .*sources.lock.toml"):
         editions.load_items(editions.load(small), "toy")
 
 
