@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nanolm.editions.edition import Edition
 from nanolm.editions.items import check_chance, check_ids, module_of
-from nanolm.editions.read import load, packaged, sources_of
+from nanolm.editions.read import called, load, sources_of
 from nanolm.errors import EditionError, UsageError
 from nanolm.sources import SourceFile, cache
 
@@ -66,7 +66,7 @@ def _counts(edition: Edition, file: SourceFile) -> dict[str, int]:
         check_ids(spec, built, f"--items={file.name}")
         if not built.items:
             raise UsageError(f"--items={file.name}: it holds no item for {slug}")
-        check_chance(spec, built, f"--items={file.name}")
+        check_chance(built, f"--items={file.name}: {slug}")
         counts[slug] = len(built.items)
     return counts
 
@@ -80,7 +80,7 @@ def _texts(
         "title": f"{edition.title}, items of {file.name}",
         "version": edition.version,
         "summary": f"Items of {file.name}, asked as {edition.name} asks its own. Not publishable.",
-        "custom_of": edition.name if packaged(edition.folder) else str(edition.folder),
+        "custom_of": called(edition),
     }
     lines = [f"{key} = {_quoted(value)}" for key, value in fields.items()]
     numbers = [f"{slug} = {count}" for slug, count in counts.items()]

@@ -15,7 +15,7 @@ from nanolm.benchmarks.chance import chance
 from nanolm.editions import exclusions, item_cache, known, prompt
 from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.frozen import check_frozen, read_frozen
-from nanolm.editions.read import packaged, sources_of, suite_folder
+from nanolm.editions.read import called, sources_of, suite_folder
 from nanolm.errors import EditionError, ItemError, SourceError, UsageError, unknown
 from nanolm.schema import Item, Prompt
 from nanolm.sources import cache
@@ -75,7 +75,7 @@ def build_all(edition: Edition, slug: str) -> tuple[BenchmarkItems, tuple[Prompt
 
 def fetch_command(edition: Edition) -> str:
     """The command that gets the edition's sources."""
-    return f"nanolm fetch --edition {edition.name if packaged(edition.folder) else edition.folder}"
+    return f"nanolm fetch --edition {called(edition)}"
 
 
 def _spec(edition: Edition, slug: str) -> BenchmarkSpec:
@@ -184,10 +184,10 @@ def _check(edition: Edition, spec: BenchmarkSpec, built: BenchmarkItems, whole: 
             f"and {len(built.excluded):,} excluded rows; are the source files whole?"
         )
     if whole:
-        check_chance(spec, built, _place(edition, spec))
+        check_chance(built, _place(edition, spec))
 
 
-def check_chance(spec: BenchmarkSpec, built: BenchmarkItems, where: str) -> None:
+def check_chance(built: BenchmarkItems, where: str) -> None:
     """Raise `ItemError`, beginning with `where`, when answers without any skill are all right: at a chance
     level of 1 no skill is defined (§8)."""
     level = chance(built.items)
@@ -195,7 +195,7 @@ def check_chance(spec: BenchmarkSpec, built: BenchmarkItems, where: str) -> None
         return
     why = f"every answer is {level.answer!r}" if level.constant == 1 else "every item has one option alone"
     raise ItemError(
-        f"{where}: {spec.slug} has a chance level of 1, since {why} (items: {len(built.items):,}); expected "
+        f"{where} has a chance level of 1, since {why} (items: {len(built.items):,}); expected "
         "items that can be answered wrong, else no skill can be measured (protocol section 8). Mend the data "
         "or take more of it"
     )

@@ -91,6 +91,11 @@ def _no_folder(folder: Path, file: Path) -> str:
     )
 
 
+def called(edition: Edition) -> str:
+    """What a command calls the edition: its name, or its folder when it is none of the package's."""
+    return edition.name if packaged(edition.folder) else str(edition.folder)
+
+
 def packaged(folder: Path) -> bool:
     """Whether an edition's folder is one of the package's own."""
     return folder.parent == EDITIONS.resolve()

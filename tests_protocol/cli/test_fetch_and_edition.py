@@ -131,4 +131,6 @@ def test_a_check_of_nothing_is_no_success(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("NANOLM_CACHE", str(tmp_path))
     done = run("edition", "lock", "nano-lm-v1", "--check")
     assert done.exit_code == 1
-    assert "get it with `nanolm fetch --edition nano-lm-v1`" in done.output
+    assert "Not checked: banking77: missing data: banking77: " in done.output
+    assert "Get it with `nanolm fetch --edition nano-lm-v1`" in done.output
+    assert "Not checked: when2call: not frozen; `nanolm edition lock nano-lm-v1` freezes it" in done.output

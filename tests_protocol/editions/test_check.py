@@ -302,13 +302,35 @@ def test_answers_that_need_no_skill_are_refused_when_items_are_built(
     write_rows(small, rows)
     edition = editions.load(small)
     for limit in (None, 1):
-        with pytest.raises(
-            ItemError, match=rf"edition.toml: \[benchmark.toy\]: toy has a .* 1, since .*{why}"
-        ):
+        with pytest.raises(ItemError, match=rf"edition.toml: \[benchmark.toy\] has a .* 1, since .*{why}"):
             editions.load_items(edition, "toy", limit)
     report = lock(edition)
     assert "chance level of 1" in report.missing["toy"]
     assert "toy" not in report.frozen
+
+
+def test_what_could_not_be_checked_says_why(small: Path) -> None:
+    change(small, 'sources = ["toy"]\n\n', 'sources = ["more"]\n\n')
+    lock_file = small / "sources.lock.toml"
+    lock_file.write_text(
+        lock_file.read_text() + '[source.more]\nkind = "folder"\n[[source.more.file]]\npath = "m.jsonl"\n'
+    )
+    write_rows(small, [{**row, "gold": "A"} for row in ROWS])
+    lock(editions.load(small))
+    absent: dict[str, str] = {}
+    checked, drifts = check(editions.load(small), absent)
+    assert (checked, drifts) == (("toy-tools",), ())
+    assert set(absent) == {"toy", "toy-labels"}
+    assert all("not frozen; `nanolm edition lock " in why for why in absent.values())
+    (small / "toy.jsonl").unlink()
+    check(editions.load(small), absent)
+    assert "toy.jsonl is not there" in absent["toy-tools"]
+    write_rows(small, ROWS[:2])
+    checked, drifts = check(editions.load(small))
+    assert checked == ()
+    assert [(each.benchmark, "items = 3, but toy-tools has 2 items" in each.what) for each in drifts] == [
+        ("toy-tools", True)
+    ]
 
 
 def test_a_part_may_hold_one_answer_when_the_whole_does_not(small: Path) -> None:
