@@ -135,4 +135,5 @@ def _open(edition: Edition, slug: str) -> str:
         return ""
     if not more:
         return ""
-    return f"{more} more than the edition says: over-long items are found by `nanolm edition lock {called(edition)}`"
+    command = f"nanolm edition lock {called(edition)}"
+    return f"{more} more than the edition says: over-long items are found by `{command}`"
