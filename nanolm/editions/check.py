@@ -19,6 +19,8 @@ from nanolm.sources.lock import SourcesLock
 
 LONGEST_NAME = 100
 """Letters of an edition's name and of a slug: they become names of files."""
+LONGEST_OF_FILE = 2 * LONGEST_NAME + 10
+"""Letters of the name that `--items` makes: the edition's, the file's and 8 hex digits."""
 MOST_SAMPLES = 255
 """The right samples of an item are counted in a byte."""
 MOST_TOKENS = 2**31 - 1
@@ -48,12 +50,12 @@ def _unknown(error: UsageError, path: Path, where: str) -> EditionError:
     return EditionError(f"{path}: {f'[{where}] ' if where else ''}{error}")
 
 
-def name(found: str, path: Path, taken: Collection[str]) -> None:
+def name(found: str, path: Path, taken: Collection[str], longest: int = LONGEST_NAME) -> None:
     """An edition's name: fit for a folder, and not one of `taken`, the package's own."""
     require(
-        bool(_NAME.fullmatch(found)) and len(found) <= LONGEST_NAME,
+        bool(_NAME.fullmatch(found)) and len(found) <= longest,
         path,
-        f"name = {faults.shown(found)}; expected at most {LONGEST_NAME} lower-case letters and digits, in "
+        f"name = {faults.shown(found)}; expected at most {longest} lower-case letters and digits, in "
         "words with hyphens or dots, as in nano-lm-v1.0.1",
     )
     require(

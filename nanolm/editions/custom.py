@@ -9,6 +9,7 @@ import json
 import re
 from pathlib import Path
 
+from nanolm.editions import check
 from nanolm.editions.edition import Edition
 from nanolm.editions.items import check_chance, check_ids, module_of
 from nanolm.editions.read import called, load, sources_of
@@ -55,7 +56,8 @@ def _only_file(edition: Edition) -> tuple[str, str]:
 
 
 def _slug(file: Path) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", file.name.partition(".")[0].lower()).strip("-") or "items"
+    words = re.sub(r"[^a-z0-9]+", "-", file.name.partition(".")[0].lower())
+    return words[: check.LONGEST_NAME].strip("-") or "items"
 
 
 def _counts(edition: Edition, file: SourceFile) -> dict[str, int]:

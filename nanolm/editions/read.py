@@ -51,7 +51,9 @@ def _load(name_or_folder: str | Path, heirs: tuple[Path, ...], any_name: bool = 
     path = folder / "edition.toml"
     table = tables.read(path)
     if isinstance(table.get("name"), str):
-        check.name(table["name"], path, () if any_name or packaged(folder) else names())
+        taken = () if any_name or packaged(folder) else names()
+        longest = check.LONGEST_OF_FILE if "custom_of" in table else check.LONGEST_NAME
+        check.name(table["name"], path, taken, longest)
     if "inherits" in table:
         return _patch(table, path, (*heirs, folder))
     if "custom_of" in table:
