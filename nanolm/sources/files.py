@@ -115,6 +115,20 @@ def _as_mirror(source: Source, file: LockedFile, mirror: MirrorForm, place: Path
     )
 
 
+def own_missing(lock: SourcesLock, name: str) -> str:
+    """What is to be said of the first file that is not there and that nothing fetches; else empty."""
+    source = lock[name]
+    for file in () if source.remote else source.file:
+        place = _own_place(lock, source, file)
+        if not place.is_file():
+            why = "is a link that leads to no file" if place.is_symlink() else "is not there"
+            return (
+                f"{name}: {place} {'is no file' if place.exists() else why}; it is the edition's own and "
+                f"can't be fetched. Put it there, or mend {lock.path}"
+            )
+    return ""
+
+
 def held_files(lock: SourcesLock, names: Sequence[str], command: str) -> tuple[FileState, ...]:
     """All files of these sources, or a `SourceError` that names what is missing and `command`, which gets
     it; a file of the edition's own is nowhere to be got, and its place is named.
@@ -124,15 +138,10 @@ def held_files(lock: SourcesLock, names: Sequence[str], command: str) -> tuple[F
     found: list[FileState] = []
     missing: list[str] = []
     for name in names:
-        source = lock[name]
-        for file, state in zip(source.file, states(lock, name), strict=True):
-            if state.state == "missing" and not source.remote:
-                place = _own_place(lock, source, file)
-                why = "is a link that leads to no file" if place.is_symlink() else "is not there"
-                raise SourceError(
-                    f"missing data: {name}: {place} {'is no file' if place.exists() else why}; it is the "
-                    f"edition's own and can't be fetched. Put it there, or mend {lock.path}"
-                )
+        own = own_missing(lock, name)
+        if own:
+            raise SourceError(f"missing data: {own}")
+        for state in states(lock, name):
             if state.state == "missing":
                 missing.append(f"{name}: {state.path}")
             elif not any(state.local == each.local for each in found):
