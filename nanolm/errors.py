@@ -4,7 +4,7 @@
     ├── UsageError        a name or option that does not exist; close matches are named
     ├── EditionError      an edition folder that can't be read, or that contradicts itself
     ├── SourceError       data that is missing, unreachable or has the wrong bytes
-    ├── ItemError         a source row that can't become an item (names the file and row)
+    ├── ItemError         a source row that can't become an item (names the file and the line or row)
     ├── EntryError        a model that can't be read or is not eligible
     ├── RecordError       a record that can't be written, or was made under other conditions
     ├── EngineError       an engine that can't start or died
@@ -35,7 +35,7 @@ class SourceError(NanoLMError):
 
 
 class ItemError(NanoLMError):
-    """A source row that can't become an item. The message names the file and the row."""
+    """A source row that can't become an item. The message names file and line, or row."""
 
 
 class EntryError(NanoLMError):

@@ -69,7 +69,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     group: str = ""
     """Subject, variant or subset, where the source has one."""
     source: str = ""
-    """Where it came from: `file:row`, row counted from 0."""
+    """Where it came from: `file:place`, the line (else the row) counted from 1. No part of any digest."""
 
 
 class Prompt(msgspec.Struct, frozen=True):

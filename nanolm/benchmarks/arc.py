@@ -7,10 +7,12 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import LETTERS
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
-__all__ = ["CITATION", "LICENCE", "items"]
+__all__ = ["ANSWER_TYPE", "CITATION", "LICENCE", "items"]
+
+ANSWER_TYPE: AnswerType = "likeliest"
 
 
 def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
@@ -23,7 +25,7 @@ def _item(benchmark: str, row: Row) -> Item:
     return Item(
         benchmark=benchmark,
         id=clean_id(row.text("id")),
-        answer_type="likeliest",
+        answer_type=ANSWER_TYPE,
         question=row.text("question"),
         options=tuple(options),
         gold=LETTERS[gold],

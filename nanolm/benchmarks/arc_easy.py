@@ -6,9 +6,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import Order, letter_item
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "letter"
 LICENCE = "CC BY-SA 4.0"
 CITATION = (
     "Peter Clark, Isaac Cowhey, Oren Etzioni, Tushar Khot, Ashish Sabharwal, Carissa Schoenick, Oyvind "
@@ -52,7 +53,7 @@ def _labelled(row: Row) -> tuple[list[str], int]:
     choices = row.get("choices")
     if not isinstance(choices, dict) or "text" not in choices or "label" not in choices:
         raise row.wrong(f"choices = {choices!r:.80}", "an object of texts and labels")
-    inner = Row(row.file, row.number, choices)
+    inner = Row(row.file, row.number, row.place, choices)
     options, labels = inner.texts("text"), inner.texts("label")
     key = row.text("answerKey")
     if len(labels) != len(options) or len(set(labels)) != len(labels):

@@ -6,9 +6,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import named, rows
 from nanolm.errors import ItemError
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile, read_json
 
+ANSWER_TYPE: AnswerType = "label"
 LICENCE = "CC BY 4.0"
 CITATION = (
     "Iñigo Casanueva, Tadas Temčinas, Daniela Gerz, Matthew Henderson, Ivan Vulić. Efficient Intent "
@@ -28,7 +29,7 @@ def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
             Item(
                 benchmark=benchmark,
                 id=f"{row.number:04d}",
-                answer_type="label",
+                answer_type=ANSWER_TYPE,
                 question=row.text("text"),
                 labels=labels,
                 gold=row.text("category"),

@@ -6,9 +6,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import Order, order
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "likeliest"
 LICENCE = "CC BY 4.0"
 CITATION = (
     "Alex Warstadt, Alicia Parrish, Haokun Liu, Anhad Mohananey, Wei Peng, Sheng-Fu Wang, Samuel R. Bowman. "
@@ -32,7 +33,7 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
     item = Item(
         benchmark=benchmark,
         id=item_id,
-        answer_type="likeliest",
+        answer_type=ANSWER_TYPE,
         question=f"{row.text('field')}, {row.text('linguistics_term')}: {group}",
         options=shown.options(sentences),
         gold=shown.letter(0),

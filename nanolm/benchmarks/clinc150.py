@@ -7,9 +7,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import named
 from nanolm.errors import ItemError
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile, read_json
 
+ANSWER_TYPE: AnswerType = "label"
 LICENCE = "CC BY 3.0"
 CITATION = (
     "Stefan Larson, Anish Mahendran, Joseph J. Peper, Christopher Clarke, Andrew Lee, Parker Hill, Jonathan "
@@ -36,12 +37,12 @@ def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
             Item(
                 benchmark=benchmark,
                 id=f"{_PARTS[part]}-{number:04d}",
-                answer_type="label",
+                answer_type=ANSWER_TYPE,
                 question=text,
                 labels=labels,
                 gold=intent,
                 group=part,
-                source=f"{file.name}:{part}:{number}",
+                source=f"{file.name}:{part}:{number + 1}",
             ),
             None,
         )
@@ -59,10 +60,12 @@ def _pairs(
             raise ItemError(f"{file.name}:{part}: found {found!r:.80}, expected a list")
         for number, pair in enumerate(found):
             if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
-                raise ItemError(f"{file.name}:{part}:{number}: found {pair!r:.80}, expected [text, intent]")
+                raise ItemError(
+                    f"{file.name}:{part}:{number + 1}: found {pair!r:.80}, expected [text, intent]"
+                )
             if part != "train" and (pair[1] == "oos") != (part == "oos_test"):
                 expected = "oos" if part == "oos_test" else "an intent other than oos"
                 raise ItemError(
-                    f"{file.name}:{part}:{number}: found the intent {pair[1]!r}, expected {expected}"
+                    f"{file.name}:{part}:{number + 1}: found the intent {pair[1]!r}, expected {expected}"
                 )
             yield part, number, pair[0], pair[1]

@@ -7,9 +7,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems, Exclusion
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows, stem
 from nanolm.errors import SourceError
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "code"
 LICENCE = "Apache-2.0"
 CITATION = (
     "Chunqiu Steven Xia, Yinlin Deng, Lingming Zhang. Top Leaderboard Ranking = Top Coding Proficiency, "
@@ -54,7 +55,7 @@ def _item(benchmark: str, row: Row, subset: str) -> Item:
     return Item(
         benchmark=benchmark,
         id=clean_id(f"{subset}-{task.rpartition('/')[2]}"),
-        answer_type="code",
+        answer_type=ANSWER_TYPE,
         question=prompt,
         gold=None,
         function=name,

@@ -13,9 +13,10 @@ from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import LETTERS
 from nanolm.errors import ItemError
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "featherweight_letter"
 LICENCE = "CC BY 4.0"
 CITATION = "Featherweight v1: a multiple-choice benchmark for sub-1B language models. rootcomputer.dev. 2026"
 
@@ -25,12 +26,12 @@ CHOICES = 4
 def items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     """Items under the file's own ids, each in the group that is its category.
 
-    Raises `ItemError` naming file and row (counted from 0) for a row that can't be asked, and for a file of
+    Raises `ItemError` naming file and line (counted from 1) for a row that can't be asked, and for a file of
     the edition whose right letters are not balanced; a custom file may be as it likes.
     """
     made = collect((_item(benchmark, row), None) for row in _questions(files))
     if not any(file.form == "custom" for file in files):
-        _check_balance(made.items)
+        _check_balance(made.items, ", ".join(file.name for file in files))
     return made
 
 
@@ -49,7 +50,7 @@ def _item(benchmark: str, row: Row) -> Item:
     return Item(
         benchmark=benchmark,
         id=clean_id(row.text("id")),
-        answer_type="featherweight_letter",
+        answer_type=ANSWER_TYPE,
         question=row.text("question"),
         options=tuple(choices),
         gold=_letter(row),
@@ -68,15 +69,15 @@ def _letter(row: Row) -> str:
     raise row.wrong(f"answer = {answer!r}", f"a letter A to D or a whole number from 0 to {CHOICES - 1}")
 
 
-def _check_balance(made: Sequence[Item]) -> None:
+def _check_balance(made: Sequence[Item], files: str) -> None:
     """As the authors' build script: each letter right equally often, and within a category all but so."""
     whole = positions(made)
     if len(set(whole.values())) != 1:
-        raise _unbalanced("all items", whole)
+        raise _unbalanced(f"{files}: the right letters of all items", whole)
     for category in dict.fromkeys(item.group for item in made):
         inside = positions(item for item in made if item.group == category)
         if max(inside.values()) - min(inside.values()) > 1:
-            raise _unbalanced(category, inside)
+            raise _unbalanced(f"{files}: the right letters of {category}", inside)
 
 
 def positions(made: Iterable[Item]) -> dict[str, int]:
@@ -85,9 +86,9 @@ def positions(made: Iterable[Item]) -> dict[str, int]:
     return {letter: counts[letter] for letter in LETTERS[:CHOICES]}
 
 
-def _unbalanced(where: str, counts: dict[str, int]) -> ItemError:
+def _unbalanced(what: str, counts: dict[str, int]) -> ItemError:
     found = ", ".join(f"{letter} {count}" for letter, count in counts.items())
     return ItemError(
-        f"the right letters of {where} are not balanced: found {found}; expected each equally often (within "
-        "a category, to one). The edition's file is not the one that was frozen"
+        f"{what} are not balanced: found {found}; expected each equally often (within "
+        "a category, to one). In the edition's own file that is a rule; another's is asked with --items"
     )

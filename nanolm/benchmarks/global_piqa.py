@@ -7,9 +7,10 @@ from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows, stem
 from nanolm.benchmarks.shuffle import Order, letter_item
 from nanolm.errors import SourceError
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "letter"
 LICENCE = "CC BY-SA 4.0"
 CITATION = (
     "Tyler A. Chang, Catherine Arnett, et al. Global PIQA: Evaluating Physical Commonsense Reasoning Across "

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "number"
 LICENCE = "MIT"
 CITATION = (
     "Joshua Vendrow, Edward Vendrow, Sara Beery, Aleksander Madry. Do Large Language Model Benchmarks Test "
@@ -47,8 +48,8 @@ def _item(benchmark: str, row: Row) -> Item:
     return Item(
         benchmark=benchmark,
         id=f"{number:04d}",
-        answer_type="number",
+        answer_type=ANSWER_TYPE,
         question=row.text(question),
         gold=gold,
-        source=f"{row.file.name}:{number}",
+        source=f"{row.file.name}:{number + 1}",
     )

@@ -7,9 +7,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import LETTERS
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "likeliest"
 LICENCE = "MIT"
 CITATION = (
     "Rowan Zellers, Ari Holtzman, Yonatan Bisk, Ali Farhadi, Yejin Choi. HellaSwag: Can a Machine Really "
@@ -30,7 +31,7 @@ def _item(benchmark: str, row: Row) -> Item:
     return Item(
         benchmark=benchmark,
         id=f"{row.number:05d}",
-        answer_type="likeliest",
+        answer_type=ANSWER_TYPE,
         question=without_brackets(scene),
         options=tuple(without_brackets(ending) for ending in endings),
         gold=LETTERS[row.index("label", len(endings))],

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "math_expression"
 LICENCE = "MIT"
 CITATION = (
     "Hunter Lightman, Vineet Kosaraju, Yura Burda, Harri Edwards, Bowen Baker, Teddy Lee, Jan Leike, John "
@@ -29,7 +30,7 @@ def _item(benchmark: str, row: Row) -> Item:
     return Item(
         benchmark=benchmark,
         id=clean_id(f"{own[1]}-{own[2]}"),
-        answer_type="math_expression",
+        answer_type=ANSWER_TYPE,
         question=row.text("problem"),
         gold=row.text("answer").strip(),
         group=row.text("subject"),

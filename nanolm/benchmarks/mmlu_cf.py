@@ -6,9 +6,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows, stem
 from nanolm.benchmarks.shuffle import Order, letter_item
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "letter"
 LICENCE = "CDLA-Permissive-2.0"
 CITATION = (
     "Qihao Zhao, Yangyu Huang, Tengchao Lv, Lei Cui, Qinzheng Sun, Shaoguang Mao, Xin Zhang, Ying Xin, "

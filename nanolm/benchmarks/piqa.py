@@ -6,9 +6,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import LETTERS
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "likeliest"
 LICENCE = "none stated by the repository"
 CITATION = (
     "Yonatan Bisk, Rowan Zellers, Ronan Le Bras, Jianfeng Gao, Yejin Choi. PIQA: Reasoning about Physical "
@@ -25,7 +26,7 @@ def _item(benchmark: str, row: Row) -> Item:
     return Item(
         benchmark=benchmark,
         id=f"{row.number:04d}",
-        answer_type="likeliest",
+        answer_type=ANSWER_TYPE,
         question=row.text("goal"),
         options=(row.text("sol1"), row.text("sol2")),
         gold=LETTERS[row.index("label", 2)],

@@ -1,6 +1,6 @@
 """Rows of source files with their place, and fields that are what they should be.
 
-Every error names the file, the row (counted from 0) and the field.
+Every error names the file, the place in it (line or row, counted from 1) and the field.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from nanolm.errors import ItemError, SourceError
-from nanolm.sources import SourceFile, read_rows
+from nanolm.sources import SourceFile, placed_rows
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -17,13 +17,15 @@ class Row(msgspec.Struct, frozen=True):
 
     file: SourceFile
     number: int
-    """Counted from 0 in the official file; a mirror form in another order says its own."""
+    """Counted from 0 in the official file, for ids; a mirror form in another order says its own."""
+    place: int
+    """Counted from 1, for people: the line of a text file, else the row (`sources.placed_rows`)."""
     fields: dict[str, Any]
 
     @property
     def where(self) -> str:
-        """`file:row`, as `Item.source` has it."""
-        return f"{self.file.name}:{self.number}"
+        """`file:place`, as `Item.source` has it."""
+        return f"{self.file.name}:{self.place}"
 
     def wrong(self, found: str, expected: str) -> ItemError:
         """An `ItemError` for this row."""
@@ -66,10 +68,10 @@ class Row(msgspec.Struct, frozen=True):
 def rows(files: Sequence[SourceFile]) -> Iterator[Row]:
     """The rows of all files, in the files' order; `ItemError` for a row that is no record."""
     for file in files:
-        for number, fields in enumerate(read_rows(file)):
+        for number, (place, fields) in enumerate(placed_rows(file)):
             if not isinstance(fields, dict):
-                raise ItemError(f"{file.name}:{number}: found {_short(fields)}, expected a record of fields")
-            yield Row(file, number, fields)
+                raise ItemError(f"{file.name}:{place}: found {_short(fields)}, expected a record of fields")
+            yield Row(file, number, place, fields)
 
 
 def named(files: Sequence[SourceFile], ending: str) -> SourceFile:

@@ -6,9 +6,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import Order, order
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "likeliest"
 LICENCE = "CC BY-NC 3.0"
 CITATION = (
     "Johannes Welbl, Nelson F. Liu, Matt Gardner. Crowdsourcing Multiple Choice Science Questions. W-NUT "
@@ -35,7 +36,7 @@ def _item(benchmark: str, row: Row) -> tuple[Item, Order]:
     item = Item(
         benchmark=benchmark,
         id=item_id,
-        answer_type="likeliest",
+        answer_type=ANSWER_TYPE,
         question=row.text("question"),
         options=shown.options(options),
         gold=shown.letter(3),

@@ -9,9 +9,10 @@ from nanolm.answers.credentials import is_credential
 from nanolm.benchmarks.benchmark import BenchmarkItems, Exclusion
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows, stem
-from nanolm.schema import FunctionSignature, Item
+from nanolm.schema import AnswerType, FunctionSignature, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "tool_calls"
 LICENCE = "Apache-2.0"
 CITATION = (
     "Qiaoyu Tang, Ziliang Deng, Hongyu Lin, Xianpei Han, Qiao Liang, Boxi Cao, Le Sun. ToolAlpaca: "
@@ -55,13 +56,13 @@ def _cases(benchmark: str, row: Row) -> Iterator[tuple[str, Item | str]]:
             Item(
                 benchmark=benchmark,
                 id=item_id,
-                answer_type="tool_calls",
+                answer_type=ANSWER_TYPE,
                 question=instruction,
                 gold=calls,
                 documentation=documentation,
                 functions=functions,
                 group=part,
-                source=f"{row.where}:{number}",
+                source=f"{row.where}:{number + 1}",
             ),
         )
 
@@ -109,7 +110,9 @@ def _calls(
         and isinstance(call.get("Action_Input"), str)
         for call in gold
     ):
-        raise row.wrong(f"Golden_Answers[{number}] = {gold!r:.80}", "a list of Action and Action_Input")
+        raise row.wrong(
+            f"number {number + 1} of Golden_Answers = {gold!r:.80}", "a list of Action and Action_Input"
+        )
     if any(call["Action"] not in functions for call in gold):
         return "undocumented-function"
     if any("${" in call["Action_Input"] for call in gold):

@@ -8,9 +8,10 @@ from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import clean_id, collect
 from nanolm.benchmarks.rows import Row, rows
 from nanolm.benchmarks.shuffle import Order, letter_item
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "letter"
 LICENCE = "CC BY 4.0"
 CITATION = (
     "Hayley Ross, Ameya Sunil Mahabaleshwarkar, Yoshi Suhara. When2Call: When (not) to Call Tools. NAACL 2025"

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from nanolm.benchmarks.benchmark import BenchmarkItems
 from nanolm.benchmarks.check import collect
 from nanolm.benchmarks.rows import Row, rows
-from nanolm.schema import Item
+from nanolm.schema import AnswerType, Item
 from nanolm.sources import SourceFile
 
+ANSWER_TYPE: AnswerType = "likeliest"
 LICENCE = "CC BY 4.0"
 CITATION = (
     "Keisuke Sakaguchi, Ronan Le Bras, Chandra Bhagavatula, Yejin Choi. WinoGrande: An Adversarial Winograd "
@@ -31,7 +32,7 @@ def _item(benchmark: str, row: Row) -> Item:
     return Item(
         benchmark=benchmark,
         id=f"{row.number:04d}",
-        answer_type="likeliest",
+        answer_type=ANSWER_TYPE,
         question=sentence,
         options=(row.text("option1"), row.text("option2")),
         gold="A" if answer == "1" else "B",

@@ -130,21 +130,18 @@ def lock(name: str, only_check: bool, replace: bool, as_json: bool) -> None:
 
     edition = load(name)
     if only_check:
-        checked, drifts = locking.check(edition)
+        absent: dict[str, str] = {}
+        checked, drifts = locking.check(edition, absent)
         if as_json:
-            tables.print_json({"checked": checked, "drifts": drifts})
+            tables.print_json({"checked": checked, "drifts": drifts, "not_checked": absent})
         else:
             tables.print_line(
                 f"Checked {len(checked)} of {len(edition.benchmarks)}: {', '.join(checked) or 'none'}"
             )
             for drift in drifts:
                 tables.print_line(f"Drift: {drift.benchmark}: {drift.what}")
-        if not checked and not as_json:
-            from nanolm.editions.items import fetch_command
-
-            tables.print_line(
-                f"Nothing could be checked without data; get it with `{fetch_command(edition)}`"
-            )
+            for slug, why in absent.items():
+                tables.print_line(f"Not checked: {slug}: {why}")
         if drifts or not checked:
             raise SystemExit(1)
         return
@@ -177,7 +174,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
     from nanolm.editions.difference import diff as difference
     from nanolm.editions.read import load
 
-    found = difference(load(before), load(after))
+    found = difference(load(before, any_name=True), load(after, any_name=True))
     if as_json:
         tables.print_json(found)
         return

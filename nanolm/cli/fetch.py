@@ -50,6 +50,8 @@ def command(
 
 def _print_report(edition: Any, report: Any) -> None:
     from nanolm.editions.items import fetch_command
+    from nanolm.editions.read import sources_of
+    from nanolm.sources.files import own_missing
 
     rows = []
     for source in report.sources:
@@ -74,6 +76,10 @@ def _print_report(edition: Any, report: Any) -> None:
             tables.print_line(f"{each.benchmark}: {each.note}")
     for error in dict.fromkeys(report.errors):
         click.echo(f"nanolm: {error}", err=True)
-    missing = [source.source for source in report.sources if not source.complete]
+    lock = sources_of(edition)
+    absent = {source.source: own_missing(lock, source.source) for source in report.sources if source.missing}
+    for own in filter(None, absent.values()):
+        click.echo(f"Missing: {own}")
+    missing = [name for name, own in absent.items() if not own]
     if missing:
         click.echo(f"Missing: {', '.join(missing)}. Get them with: {fetch_command(edition)}")

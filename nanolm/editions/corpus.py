@@ -6,7 +6,7 @@ from nanolm.editions.edition import Corpus, Edition
 from nanolm.editions.items import fetch_command
 from nanolm.editions.read import sources_of
 from nanolm.errors import EditionError, ItemError, unknown
-from nanolm.sources import SourceFile, read_rows
+from nanolm.sources import SourceFile, placed_rows
 from nanolm.sources.files import held_files, source_file
 
 LINES = "lines"
@@ -40,8 +40,8 @@ def _rows(corpus: Corpus, file: SourceFile) -> Iterator[str]:
         with file.local.open(encoding="utf-8", newline="\n") as stream:
             yield from stream
         return
-    for number, row in enumerate(read_rows(file)):
+    for place, row in placed_rows(file):
         text = row.get(corpus.field)
         if not isinstance(text, str):
-            raise ItemError(f"{file.name}:{number}: found no text {corpus.field!r}, expected one")
+            raise ItemError(f"{file.name}:{place}: found no text {corpus.field!r}, expected one")
         yield text

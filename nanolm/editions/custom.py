@@ -9,9 +9,10 @@ import json
 import re
 from pathlib import Path
 
+from nanolm.editions import check
 from nanolm.editions.edition import Edition
-from nanolm.editions.items import check_ids, module_of
-from nanolm.editions.read import EDITIONS, load, sources_of
+from nanolm.editions.items import check_chance, check_ids, module_of
+from nanolm.editions.read import called, load, sources_of
 from nanolm.errors import EditionError, UsageError
 from nanolm.sources import SourceFile, cache
 
@@ -55,7 +56,8 @@ def _only_file(edition: Edition) -> tuple[str, str]:
 
 
 def _slug(file: Path) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", file.name.partition(".")[0].lower()).strip("-") or "items"
+    words = re.sub(r"[^a-z0-9]+", "-", file.name.partition(".")[0].lower())
+    return words[: check.LONGEST_NAME].strip("-") or "items"
 
 
 def _counts(edition: Edition, file: SourceFile) -> dict[str, int]:
@@ -63,9 +65,10 @@ def _counts(edition: Edition, file: SourceFile) -> dict[str, int]:
     counts = {}
     for slug, spec in edition.benchmarks.items():
         built = module_of(edition, spec).items(slug, [file])
-        check_ids(spec, built)
+        check_ids(spec, built, f"--items={file.name}")
         if not built.items:
             raise UsageError(f"--items={file.name}: it holds no item for {slug}")
+        check_chance(built, f"--items={file.name}: {slug}")
         counts[slug] = len(built.items)
     return counts
 
@@ -74,13 +77,12 @@ def _texts(
     edition: Edition, file: Path, name: str, source: str, copy: str, sha256: str, counts: dict[str, int]
 ) -> dict[str, str]:
     """The folder's two TOML files."""
-    packaged = edition.folder.parent == EDITIONS.resolve()
     fields = {
         "name": name,
         "title": f"{edition.title}, items of {file.name}",
         "version": edition.version,
         "summary": f"Items of {file.name}, asked as {edition.name} asks its own. Not publishable.",
-        "custom_of": edition.name if packaged else str(edition.folder),
+        "custom_of": called(edition),
     }
     lines = [f"{key} = {_quoted(value)}" for key, value in fields.items()]
     numbers = [f"{slug} = {count}" for slug, count in counts.items()]

@@ -163,7 +163,7 @@ def _frozen(before: Edition, after: Edition) -> list[Difference]:
             one, other = digests[0].get(slug, []), digests[1].get(slug, [])
             changed = [at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]]
             text = f"{len(changed):,} of {len(other):,} items or prompts differ" + (
-                f", the first is number {changed[0]}" if changed else ""
+                f", the first is number {changed[0] + 1}" if changed else ""
             )
             found.append(
                 Difference(f"frozen.{slug}.digest", old[slug].digest, f"{new[slug].digest} ({text})")

@@ -4,14 +4,16 @@ The rules that a benchmark's own rows decide are applied where its items are mad
 too, and both must agree. Rules that need something else (an evaluator, tokenizers) are applied from here.
 """
 
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from nanolm.benchmarks.benchmark import BenchmarkItems, Exclusion
-from nanolm.errors import EditionError
+from nanolm.errors import EditionError, unknown
+from nanolm.sources import tables
 
 FILE = "exclusions.toml"
 
@@ -58,18 +60,27 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"op
 def read(folder: Path) -> Exclusions:
     """An edition's exclusions; `EditionError` for a file that can't be read or lists an id twice."""
     path = folder / FILE
-    if not path.exists():
-        return Exclusions(path=path)
-    try:
-        found = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File)
-    except (OSError, ValueError) as error:
-        raise EditionError(f"{path}: found {error}, expected tables [rule.…] and [option-order.…]") from error
+    return of_table(tables.read(path), path) if path.exists() else Exclusions(path=path)
+
+
+def of_table(table: dict[str, Any], path: Path, benchmarks: Collection[str] | None = None) -> Exclusions:
+    """The exclusions in a file's tables; `EditionError` naming file, table and key for what can't be.
+
+    With `benchmarks` also for a benchmark that is none of these.
+    """
+    found = tables.convert(table, _File, path)
     read = Exclusions(path=path, rules=found.rule, orders=found.option_order)
-    for slug in {benchmark for rule in read.rules.values() for benchmark in rule.excluded}:
-        listed = [item for rule in read.rules.values() for item in rule.excluded.get(slug, ())]
-        twice = sorted({item for item in listed if listed.count(item) > 1})
+    listed: dict[str, Counter[str]] = {}
+    for rule in read.rules.values():
+        for slug, ids in rule.excluded.items():
+            listed.setdefault(slug, Counter()).update(ids)
+    for slug, counts in listed.items():
+        twice = sorted(item for item, count in counts.items() if count > 1)
         if twice:
             raise EditionError(f"{path}: found {twice[0]!r} of {slug} twice, expected one rule an item")
+    for slug in (*listed, *read.orders):
+        if benchmarks is not None and slug not in benchmarks:
+            raise EditionError(f"{path}: {unknown('benchmark', slug, benchmarks)}")
     return read
 
 

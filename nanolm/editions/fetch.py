@@ -8,7 +8,7 @@ import msgspec
 from nanolm.editions.edition import Edition
 from nanolm.editions.items import load_ids
 from nanolm.editions.over_long import still_open
-from nanolm.editions.read import EDITIONS, sources_of
+from nanolm.editions.read import called, sources_of
 from nanolm.errors import NanoLMError, unknown
 from nanolm.sources import cache
 from nanolm.sources.fetch import FetchReport, SourceReport, fetch, fetch_from, wanting
@@ -135,5 +135,5 @@ def _open(edition: Edition, slug: str) -> str:
         return ""
     if not more:
         return ""
-    name = edition.name if edition.folder.parent == EDITIONS.resolve() else edition.folder
-    return f"{more} more than the edition says: over-long items are found by `nanolm edition lock {name}`"
+    command = f"nanolm edition lock {called(edition)}"
+    return f"{more} more than the edition says: over-long items are found by `{command}`"

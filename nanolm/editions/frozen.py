@@ -49,11 +49,22 @@ def read_frozen(folder: Path) -> Frozen | None:
     """An edition's `frozen.json`, None when there is none yet."""
     path = folder / NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Frozen)
+        found = msgspec.json.decode(path.read_bytes(), type=Frozen)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.DecodeError) as error:
-        raise EditionError(f"{path} can't be read: {error}; write it with `nanolm edition lock`") from None
+    except OSError as error:
+        raise EditionError(f"{path} can't be read: {error.strerror or error}") from None
+    except msgspec.DecodeError as error:
+        raise EditionError(
+            f"{path} is not what `nanolm edition lock` writes: {error}; take back the file that was written, "
+            "or remove it and lock again"
+        ) from None
+    for slug, each in found.benchmarks.items():
+        if not 0 <= each.chance < 1:
+            raise EditionError(
+                f"{path}: the chance level of {slug} is {each.chance}; expected at least 0 and below 1"
+            )
+    return found
 
 
 def item_digests(items: Sequence[Item], prompts: Sequence[Prompt]) -> list[str]:
@@ -105,6 +116,17 @@ def digests_text(digests: dict[str, list[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise EditionError(
+            f"{path} is not UTF-8 text: {error}; take back the file that was written"
+        ) from None
+    except OSError as error:
+        raise EditionError(f"{path} can't be read: {error.strerror or error}") from None
+
+
 def read_digests(folder: Path) -> dict[str, list[str]]:
     """The short item digests by benchmark; none when the edition has no such file."""
     path = folder / DIGESTS
@@ -113,7 +135,7 @@ def read_digests(folder: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     counts: dict[str, int] = {}
     current: list[str] | None = None
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(_text(path).splitlines(), 1):
         if line.startswith("#"):
             continue
         header = re.fullmatch(r"\[([a-z0-9-]+)\] (\d+)", line)
@@ -156,7 +178,7 @@ def first_difference(folder: Path, slug: str, items: Sequence[Item], digests: Se
     before = read_digests(folder).get(slug, [])
     for index, (item, digest, old) in enumerate(zip(items, digests, before, strict=False)):
         if not digest.startswith(old):
-            return f"the first item that differs is {item.id} (number {index}, from {item.source})"
+            return f"the first item that differs is {item.id} (number {index + 1}, from {item.source})"
     if len(before) != len(digests):
         return f"{counted(len(digests), 'item')}, {len(before):,} frozen"
     return f"no short digest differs; is {DIGESTS} of another edition?"

@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-import importlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +11,12 @@ import msgspec
 
 import nanolm
 from nanolm.benchmarks.benchmark import BenchmarkItems
-from nanolm.editions import exclusions, item_cache, prompt
+from nanolm.benchmarks.chance import chance
+from nanolm.editions import exclusions, item_cache, known, prompt
 from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.frozen import check_frozen, read_frozen
-from nanolm.editions.read import EDITIONS, sources_of, suite_folder
-from nanolm.errors import EditionError, ItemError, SourceError, counted, unknown
+from nanolm.editions.read import called, sources_of, suite_folder
+from nanolm.errors import EditionError, ItemError, SourceError, UsageError, unknown
 from nanolm.schema import Item, Prompt
 from nanolm.sources import cache
 from nanolm.sources.files import FileState, held_files, source_file
@@ -75,8 +75,7 @@ def build_all(edition: Edition, slug: str) -> tuple[BenchmarkItems, tuple[Prompt
 
 def fetch_command(edition: Edition) -> str:
     """The command that gets the edition's sources."""
-    packaged = edition.folder.parent == EDITIONS.resolve()
-    return f"nanolm fetch --edition {edition.name if packaged else edition.folder}"
+    return f"nanolm fetch --edition {called(edition)}"
 
 
 def _spec(edition: Edition, slug: str) -> BenchmarkSpec:
@@ -164,39 +163,55 @@ def _build(
 
 def module_of(edition: Edition, spec: BenchmarkSpec) -> Any:
     """The benchmark's module of `nanolm.benchmarks`; `EditionError` when there is none of that name."""
-    name = f"nanolm.benchmarks.{spec.module}"
     try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise EditionError(
-            f"{suite_folder(edition) / 'edition.toml'}: [benchmark.{spec.slug}] module = {spec.module!r}; "
-            f"there is no module {name}"
-        ) from None
+        return known.module(spec.module)
+    except UsageError as error:
+        raise EditionError(f"{_place(edition, spec)} {error}") from None
+
+
+def _place(edition: Edition, spec: BenchmarkSpec) -> str:
+    """The table of a benchmark, as errors name it."""
+    return f"{suite_folder(edition) / 'edition.toml'}: [benchmark.{spec.slug}]"
 
 
 def _check(edition: Edition, spec: BenchmarkSpec, built: BenchmarkItems, whole: bool) -> None:
-    """As many items as the edition says, each of this benchmark and with an id of its own."""
-    check_ids(spec, built)
+    """As many items as the edition says, each of this benchmark and with an id of its own; and answers that
+    can't all be guessed."""
+    check_ids(spec, built, _place(edition, spec))
     if whole and len(built.items) != spec.items:
-        found = f"{counted(len(built.items), 'item')} and {counted(len(built.excluded), 'excluded row')}"
         raise ItemError(
-            f"{spec.slug}: {found}, but {suite_folder(edition) / 'edition.toml'} says "
-            f"{counted(spec.items, 'item')}; are the source files whole?"
+            f"{_place(edition, spec)} items = {spec.items:,}, but {spec.slug} has {len(built.items):,} items "
+            f"and {len(built.excluded):,} excluded rows; are the source files whole?"
         )
+    if whole:
+        check_chance(built, _place(edition, spec))
 
 
-def check_ids(spec: BenchmarkSpec, built: BenchmarkItems) -> None:
-    """Raise `ItemError` for an item of another benchmark or type, or with an id that is not its own."""
+def check_chance(built: BenchmarkItems, where: str) -> None:
+    """Raise `ItemError`, beginning with `where`, when answers without any skill are all right: at a chance
+    level of 1 no skill is defined (§8)."""
+    level = chance(built.items)
+    if level.value < 1:
+        return
+    why = f"every answer is {level.answer!r}" if level.constant == 1 else "every item has one option alone"
+    raise ItemError(
+        f"{where} has a chance level of 1, since {why} (items: {len(built.items):,}); expected "
+        "items that can be answered wrong, else no skill can be measured (protocol section 8). Mend the data "
+        "or take more of it"
+    )
+
+
+def check_ids(spec: BenchmarkSpec, built: BenchmarkItems, where: str) -> None:
+    """Raise `ItemError`, beginning with `where`, for an item of another benchmark or type, or with an id that
+    is not its own."""
     seen: set[str] = set()
     for item in built.items:
         if not _ID.fullmatch(item.id) or item.id in seen:
             why = "stands twice" if item.id in seen else "has other signs than letters, digits, . _ -"
-            raise ItemError(f"{spec.slug}: the id {item.id!r} {why} (from {item.source})")
+            raise ItemError(f"{where}: the id {item.id!r} {why} (from {item.source})")
         seen.add(item.id)
         if item.benchmark != spec.slug or item.answer_type != spec.answer_type:
             raise ItemError(
-                f"{spec.slug}: item {item.id} is {item.answer_type} of {item.benchmark}, "
-                f"expected {spec.answer_type} of {spec.slug}"
+                f"{where}: item {item.id} is {item.answer_type} of {item.benchmark}, expected "
+                f"{spec.answer_type} of {spec.slug}; is answer_type what its module makes?"
             )

@@ -14,7 +14,7 @@ from nanolm.editions.exclusions import Exclusions, OptionOrders
 from nanolm.editions.frozen import Frozen, FrozenBenchmark
 from nanolm.editions.items import build_items
 from nanolm.editions.over_long import Counters
-from nanolm.editions.read import sources_of
+from nanolm.editions.read import called, sources_of
 from nanolm.errors import EditionError, ItemError, SourceError
 from nanolm.sources.files import states
 
@@ -158,13 +158,22 @@ def _verified(
     return tuple(verified), doubtful
 
 
-def check(edition: Edition) -> tuple[tuple[str, ...], tuple[Drift, ...]]:
-    """Rebuild what can be built here; the benchmarks that were checked, and those that drifted."""
+def check(
+    edition: Edition, absent: dict[str, str] | None = None
+) -> tuple[tuple[str, ...], tuple[Drift, ...]]:
+    """Rebuild what can be built here; the benchmarks that were checked, and those that drifted.
+
+    `absent` is filled with those that could not be checked, and why.
+    """
+    absent = {} if absent is None else absent
     folder = edition.suite_folder or edition.folder
     frozen = frozen_file.read_frozen(folder)
     if frozen is None:
         raise EditionError(f"{folder / frozen_file.NAME} does not exist; write it with `nanolm edition lock`")
     checked, drifts = [], []
+    for slug in edition.benchmarks:
+        if slug not in frozen.benchmarks:
+            absent[slug] = f"not frozen; `nanolm edition lock {called(edition)}` freezes it, or says why not"
     for slug in frozen.benchmarks:
         if slug not in edition.benchmarks:
             drifts.append(Drift(slug, f"frozen in {folder / frozen_file.NAME}, but not in edition.toml"))
@@ -173,9 +182,10 @@ def check(edition: Edition) -> tuple[tuple[str, ...], tuple[Drift, ...]]:
             built, prompts = build_items(edition, slug)
             checked.append(slug)
             frozen_file.check_frozen(folder, slug, built.items, prompts)
-        except SourceError:
+        except SourceError as error:
+            absent[slug] = str(error)
             continue
-        except EditionError as error:
+        except (EditionError, ItemError) as error:
             drifts.append(Drift(slug, str(error)))
             continue
         level = chance(built.items)

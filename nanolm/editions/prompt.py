@@ -40,7 +40,27 @@ LAYOUTS = {
 }
 """The plain layout of each answer type, for a benchmark whose table has none of its own."""
 
+PLACES = ("stem", "task", "question", "options", "choices", "labels", "documentation", "instruction")
+"""What a layout may show."""
+LIKELIEST_PLACES = ("question", "options", "before", "after", "documentation", "option", "letter")
+"""What the context and the continuation of `likeliest` may show."""
+
 _PLACE = re.compile(r"\{(\w+)\}")
+
+
+def places_of(spec: BenchmarkSpec) -> tuple[str, ...]:
+    """The places that the texts of a benchmark may have."""
+    return LIKELIEST_PLACES if spec.answer_type == "likeliest" else PLACES
+
+
+def places_in(text: str) -> tuple[str, ...]:
+    """The places that a text has, in their order."""
+    return tuple(_PLACE.findall(text))
+
+
+def layout_of(spec: BenchmarkSpec) -> str:
+    """The benchmark's own layout, else the plain one of its answer type."""
+    return spec.layout or LAYOUTS.get(spec.answer_type, "")
 
 
 def make(edition: Edition, item: Item) -> Prompt:
@@ -58,7 +78,7 @@ def make(edition: Edition, item: Item) -> Prompt:
     parts = _parts(edition, spec, item)
     blocks = []
     # One pass over the layout, never over what was put in: braces in an item's own text are text.
-    for block in (spec.layout or LAYOUTS[item.answer_type]).strip("\n").split("\n\n"):
+    for block in layout_of(spec).strip("\n").split("\n\n"):
         only = _PLACE.fullmatch(block)
         text = _PLACE.sub(lambda match: _part(edition, spec, parts, match[1]), block)
         if text or only is None:

@@ -1,34 +1,29 @@
 """Strict reading of an edition's folder."""
 
 import hashlib
-import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from nanolm.editions.edition import BenchmarkSpec, Category, Corpus, Edition
+from nanolm.editions import check, exclusions
+from nanolm.editions.edition import Category, Edition
 from nanolm.editions.edition_file import (
     DEFAULTS,
     FOR_READERS,
     PATCH_KEYS,
     CustomFile,
-    DecodingTable,
     EditionFile,
     PatchFile,
 )
-from nanolm.editions.frozen import read_frozen
+from nanolm.editions.frozen import NAME, read_frozen
 from nanolm.errors import EditionError, UsageError, unknown
-from nanolm.schema import Decoding
 from nanolm.sources import tables
 from nanolm.sources.lock import SourcesLock, read_lock
 
 EDITIONS = Path(__file__).parent
 """Where the package's own editions lie: a folder each, underscores for hyphens."""
-
-_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_NAME = re.compile(r"[a-z0-9]+([-.][a-z0-9]+)*")
-"""An edition's: a folder of reports, too."""
 
 
 def names() -> tuple[str, ...]:
@@ -37,21 +32,28 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def load(name_or_folder: str | Path) -> Edition:
+def load(name_or_folder: str | Path, any_name: bool = False) -> Edition:
     """The edition of this name, or the one in this folder.
+
+    A folder elsewhere can't have the name of one of the package's editions, unless `any_name`, for
+    comparing the two.
 
     Raises `UsageError` for a name that does not exist (close matches named) and `EditionError`,
     naming file, table and key, for a folder that can't be read or contradicts itself.
     """
-    return _load(name_or_folder, ())
+    return _load(name_or_folder, (), any_name)
 
 
-def _load(name_or_folder: str | Path, heirs: tuple[Path, ...]) -> Edition:
+def _load(name_or_folder: str | Path, heirs: tuple[Path, ...], any_name: bool = False) -> Edition:
     folder = _folder(name_or_folder, heirs[-1] if heirs else None)
     if folder in heirs:
         raise EditionError(f"{folder / 'edition.toml'}: inherits from itself, through {heirs[-1]}")
     path = folder / "edition.toml"
     table = tables.read(path)
+    if isinstance(table.get("name"), str):
+        taken = () if any_name or packaged(folder) else names()
+        longest = check.LONGEST_OF_FILE if "custom_of" in table else check.LONGEST_NAME
+        check.name(table["name"], path, taken, longest)
     if "inherits" in table:
         return _patch(table, path, (*heirs, folder))
     if "custom_of" in table:
@@ -69,35 +71,44 @@ def _folder(name_or_folder: str | Path, heir: Path | None) -> Path:
     folder = Path(text).expanduser()
     if heir is not None and not folder.is_absolute():
         folder = heir / folder
-    if (folder / "edition.toml").is_file():
+    file = folder / "edition.toml"
+    if file.is_file():
         return folder.resolve()
-    if folder.is_dir() or isinstance(name_or_folder, Path) or "/" in text:
-        raise EditionError(f"{folder} holds no edition.toml; an edition is a folder with that file")
+    if folder.is_dir() or folder.is_file() or isinstance(name_or_folder, Path) or "/" in text:
+        raise EditionError(_no_folder(folder, file))
     raise unknown("edition", text, names())
+
+
+def _no_folder(folder: Path, file: Path) -> str:
+    if folder.is_file():
+        return f"{folder} is a file; an edition is the folder that holds its edition.toml"
+    if file.is_symlink():
+        return f"{file} is a symbolic link that leads to no file"
+    if file.is_dir():
+        return f"{file} is a folder; expected a TOML file"
+    if folder.is_dir():
+        return f"{folder} holds no edition.toml; an edition is a folder with that file"
+    return (
+        f"{folder} is not there; an edition is a folder with an edition.toml, or one of {', '.join(names())}"
+    )
+
+
+def called(edition: Edition) -> str:
+    """What a command calls the edition: its name, or its folder when it is none of the package's."""
+    return edition.name if packaged(edition.folder) else str(edition.folder)
+
+
+def packaged(folder: Path) -> bool:
+    """Whether an edition's folder is one of the package's own."""
+    return folder.parent == EDITIONS.resolve()
 
 
 def _whole(table: dict[str, Any], path: Path) -> Edition:
     read = tables.convert(table, EditionFile, path)
-    _require(
-        bool(_NAME.fullmatch(read.name)),
-        path,
-        f"name = {read.name!r}; expected lower-case words with hyphens or dots, as in nano-lm-v1.0.1",
-    )
-    for key, value in (
-        ("budget", read.budget),
-        ("prompt_limit", read.prompt_limit),
-        ("parameter_limit", read.parameter_limit),
-        ("samples.sampled", read.samples.sampled),
-        ("samples.greedy", read.samples.greedy),
-    ):
-        _require(value > 0, path, f"{key} = {value}; expected at least 1")
-    _require(bool(read.categories), path, "[categories] is empty")
-    _require(bool(read.benchmark), path, "there is no [benchmark.<slug>] table")
-    for slug in (*read.categories, *read.benchmark):
-        _require(bool(_SLUG.fullmatch(slug)), path, f"slug {slug!r}; expected lower-case words-with-hyphens")
+    check.whole(read, path)
     lock = read_lock(path.parent / "sources.lock.toml")
-    specs = {slug: _spec(slug, row, read, lock, path) for slug, row in read.benchmark.items()}
-    frozen = _frozen_parts(table, path.parent, lock)
+    specs = {slug: check.benchmark(slug, row, read, lock, path) for slug, row in read.benchmark.items()}
+    frozen = _frozen_parts(table, path.parent, lock, specs)
     return Edition(
         name=read.name,
         title=read.title,
@@ -117,77 +128,15 @@ def _whole(table: dict[str, Any], path: Path) -> Edition:
         extractors=read.extractors,
         folder=path.parent,
         digest=_digest(frozen),
-        decoding=_decoding(read.decoding, path),
+        decoding=check.decoding(read.decoding, path),
         base_models=read.base_models,
         prompting=read.prompting,
-        corpora={slug: _corpus(slug, row, lock, path) for slug, row in read.corpus.items()},
+        corpora={slug: check.corpus(slug, row, lock, path) for slug, row in read.corpus.items()},
         index_title=read.index_title,
         headline=read.headline,
         details=read.details,
         principles=read.principles,
     )
-
-
-def _spec(slug: str, row: dict[str, Any], read: EditionFile, lock: SourcesLock, path: Path) -> BenchmarkSpec:
-    where = f"benchmark.{slug}"
-    _require("slug" not in row, path, f"[{where}] unknown key 'slug'; the slug is the table's name")
-    spec = tables.convert({"slug": slug, **row}, BenchmarkSpec, path, where)
-    if spec.category not in read.categories:
-        raise EditionError(f"{path}: [{where}] {unknown('category', spec.category, read.categories)}")
-    _require(spec.items > 0, path, f"[{where}] items = {spec.items}; expected at least 1")
-    _require(
-        spec.module.isidentifier(), path, f"[{where}] module = {spec.module!r}; expected a module's name"
-    )
-    _require(bool(spec.sources), path, f"[{where}] sources is empty; expected names of {lock.path.name}")
-    for name in spec.sources:
-        if name not in lock.sources:
-            raise EditionError(
-                f"{path}: [{where}] {unknown(f'source of {lock.path.name}', name, lock.sources)}"
-            )
-    if spec.answer_type == "likeliest":
-        _require(bool(spec.continuation), path, f"[{where}] continuation is empty; expected what is scored")
-    elif spec.answer_type not in read.instructions:
-        raise EditionError(
-            f"{path}: [{where}] answer_type = {spec.answer_type!r} has no text in [instructions]"
-        )
-    clip = spec.clip
-    _require(clip is None or clip > 0, path, f"[{where}] clip = {clip}; expected at least 1 token")
-    chance = spec.published_chance
-    _require(
-        chance is None or 0 <= chance < 1, path, f"[{where}] published_chance = {chance}; expected 0 to 1"
-    )
-    return spec
-
-
-def _corpus(slug: str, row: dict[str, Any], lock: SourcesLock, path: Path) -> Corpus:
-    where = f"corpus.{slug}"
-    _require("slug" not in row, path, f"[{where}] unknown key 'slug'; the slug is the table's name")
-    found = tables.convert({"slug": slug, **row}, Corpus, path, where)
-    if found.source not in lock.sources:
-        raise EditionError(
-            f"{path}: [{where}] {unknown(f'source of {lock.path.name}', found.source, lock.sources)}"
-        )
-    return found
-
-
-def _decoding(read: DecodingTable | None, path: Path) -> Decoding | None:
-    """The decoding that the edition prescribes, with values that mean something."""
-    if read is None:
-        return None
-    for key, holds, expected in (
-        ("temperature", read.temperature >= 0, "at least 0, which is greedy"),
-        ("top_p", 0 < read.top_p <= 1, "above 0 and at most 1"),
-        ("top_k", read.top_k >= 0, "at least 0, which is off"),
-        ("min_p", 0 <= read.min_p <= 1, "from 0 to 1"),
-        ("repetition_penalty", read.repetition_penalty > 0, "above 0; 1 is off"),
-    ):
-        _require(holds, path, f"[decoding] {key} = {getattr(read, key)}; expected {expected}")
-    return Decoding(**msgspec.structs.asdict(read))
-
-
-def _require(holds: bool, path: Path, text: str) -> None:
-    if not holds:
-        raise EditionError(f"{path}: {text}")
 
 
 def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Edition:
@@ -198,14 +147,12 @@ def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Editio
                 f"its parent's (protocol section 10); allowed: {', '.join(sorted(PATCH_KEYS))}"
             )
     read = tables.convert(table, PatchFile, path)
-    _require(
-        bool(_NAME.fullmatch(read.name)),
-        path,
-        f"name = {read.name!r}; expected lower-case words with hyphens or dots, as in nano-lm-v1.0.1",
-    )
-    parent = _load(read.inherits, heirs)
+    check.texts({"title": read.title, "summary": read.summary}, path)
+    check.version(read.version, path, "version")
+    check.extractors(read.extractors, path)
+    parent = _parent("inherits", read.inherits, path, heirs)
     taken = (parent.name, *parent.ancestors)
-    _require(read.name not in taken, path, f"name = {read.name!r} is its parent's; expected a new one")
+    check.require(read.name not in taken, path, f"name = {read.name!r} is its parent's; expected a new one")
     return msgspec.structs.replace(
         parent,
         name=read.name,
@@ -221,16 +168,27 @@ def _patch(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Editio
     )
 
 
+def _parent(key: str, name: str, path: Path, heirs: tuple[Path, ...]) -> Edition:
+    """The edition that `key` names; what is wrong with the name is said with the file that has it."""
+    try:
+        return _load(name, heirs)
+    except UsageError as error:
+        raise EditionError(f"{path}: {key}: {error}") from None
+
+
 def _custom(table: dict[str, Any], path: Path, heirs: tuple[Path, ...]) -> Edition:
     """The edition whose items come from a file in this folder: its own lock, no exclusions, not frozen."""
     read = tables.convert(table, CustomFile, path)
-    parent = _load(read.custom_of, heirs)
-    if set(read.items) != set(parent.benchmarks) or min(read.items.values()) < 1:
-        raise EditionError(
-            f"{path}: [items] = {read.items}; expected a number for each benchmark of {parent.name}: "
-            f"{', '.join(parent.benchmarks)}"
-        )
+    parent = _parent("custom_of", read.custom_of, path, heirs)
+    check.require(
+        set(read.items) == set(parent.benchmarks) and min(read.items.values()) >= 1,
+        path,
+        f"[items] = {read.items}; expected a number for each benchmark of {parent.name}: "
+        f"{', '.join(parent.benchmarks)}",
+    )
     lock = read_lock(path.parent / "sources.lock.toml")
+    for name in {name for spec in parent.benchmarks.values() for name in spec.sources}:
+        check.named("source", name, lock.sources, lock.path)
     specs = {
         slug: msgspec.structs.replace(spec, items=read.items[slug], published_chance=None)
         for slug, spec in parent.benchmarks.items()
@@ -263,7 +221,9 @@ def sources_of(edition: Edition) -> SourcesLock:
     return read_lock(suite_folder(edition) / "sources.lock.toml")
 
 
-def _frozen_parts(table: dict[str, Any], folder: Path, lock: SourcesLock) -> dict[str, Any]:
+def _frozen_parts(
+    table: dict[str, Any], folder: Path, lock: SourcesLock, benchmarks: Collection[str]
+) -> dict[str, Any]:
     """All that decides a number: the suite and its texts, exclusions, pins and the frozen items.
 
     Sums and mirror forms are not part of it: they say how to get the same rows.
@@ -275,12 +235,16 @@ def _frozen_parts(table: dict[str, Any], folder: Path, lock: SourcesLock) -> dic
         name: [source.kind, source.repository, source.revision, [file.path for file in source.file]]
         for name, source in lock.sources.items()
     }
-    exclusions = folder / "exclusions.toml"
+    excluded = folder / exclusions.FILE
+    listed = tables.read(excluded) if excluded.exists() else {}
+    exclusions.of_table(listed, excluded, benchmarks)
     frozen = read_frozen(folder)
+    for slug in frozen.benchmarks if frozen else ():
+        check.named("benchmark", slug, benchmarks, folder / NAME)
     return {
         "suite": suite,
         "pins": pins,
-        "exclusions": tables.read(exclusions) if exclusions.exists() else {},
+        "exclusions": listed,
         "frozen": {slug: each.digest for slug, each in frozen.benchmarks.items()} if frozen else {},
     }
 

@@ -22,6 +22,8 @@ from nanolm.schema import Request
 
 SLOTS = 16
 """Requests that are batched; 16 gave the most tokens/s on two cores."""
+DRAFTS_FROM = 1024
+"""The budget from which replies that repeat themselves are worth drafts; at 256 tokens they cost time."""
 ATTEMPTS = 3
 """How often the worker may end without an output in between."""
 _TOKENIZE_CONTEXT = 512
@@ -54,7 +56,7 @@ class LlamaCppEngine:
         """Why each restart was needed; for run.json."""
         self.settings: dict[str, Any] = {"slots": slots, "threads": self.threads}
         self._worker: subprocess.Popen[str] | None = None
-        self._context = 0
+        self._started: tuple[int, int, bool] | None = None
         self._loaded = False
         self._closed = False
         try:
@@ -72,7 +74,7 @@ class LlamaCppEngine:
 
     def tokenize(self, text: str) -> list[int]:
         """Token ids by llama.cpp's own tokenizer: special tokens read as such, none added (§5)."""
-        worker = self._worker or self._start(_TOKENIZE_CONTEXT, slots=1)
+        worker = self._worker or self._start(_TOKENIZE_CONTEXT, slots=1, drafts=False)
         self._send(worker, {"tokenize": text})
         return list(self._receive(worker)["tokens"])
 
@@ -84,10 +86,12 @@ class LlamaCppEngine:
             return
         slots = min(self.slots, len(requests))
         longest = max(len(request.prompt_ids) + request.max_tokens for request in requests)
-        context = (longest + 8) * slots
-        if self._context != context:
+        greedy = all(request.decoding.temperature == 0 for request in requests)
+        drafts = greedy and max(request.max_tokens for request in requests) >= DRAFTS_FROM
+        as_asked = (longest + 8) * slots, slots, drafts
+        if self._started != as_asked:
             self._end()
-            self._start(context, slots)
+            self._start(*as_asked)
         waiting = dict(enumerate(requests))
         ends = 0  # since the last output
         while waiting:
@@ -100,7 +104,7 @@ class LlamaCppEngine:
                 if ends >= ATTEMPTS or self._closed:
                     raise
                 self.restarts.append(str(error))
-                self._start(context, slots)
+                self._start(*as_asked)
 
     def _ask(self, waiting: dict[int, Request]) -> Iterator[Generation]:
         """Hand over what waits; what is answered waits no more."""
@@ -132,7 +136,7 @@ class LlamaCppEngine:
         self._end()
 
     def _end(self) -> None:
-        worker, self._worker, self._context = self._worker, None, 0
+        worker, self._worker, self._started = self._worker, None, None
         if worker is None:
             return
         worker.kill()
@@ -142,9 +146,20 @@ class LlamaCppEngine:
                 with contextlib.suppress(OSError):
                     stream.close()
 
-    def _start(self, context: int, slots: int) -> "subprocess.Popen[str]":
+    def _start(self, context: int, slots: int, drafts: bool) -> "subprocess.Popen[str]":
+        """`drafts`: tokens are proposed from what the reply repeats, and kept where the model agrees.
+
+        Only for greedy decoding, where the model's own choice is the test of a proposal. A small model that
+        writes the same lines again and again to its budget then takes about half the time.
+        """
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        settings = {"model": str(self.model), "context": context, "slots": slots, "threads": self.threads}
+        settings = {
+            "model": str(self.model),
+            "context": context,
+            "slots": slots,
+            "threads": self.threads,
+            "drafts": drafts,
+        }
         with self.log.open("ab") as log:
             self._worker = subprocess.Popen(
                 [sys.executable, "-m", self.worker, json.dumps(settings)],
@@ -154,8 +169,8 @@ class LlamaCppEngine:
                 text=True,
                 start_new_session=True,  # Ctrl-C is for the run, which then closes the engine itself
             )
-        self._context = context
-        self.settings |= {"context_per_slot": context // slots, "batched": slots}
+        self._started = context, slots, drafts
+        self.settings |= {"context_per_slot": context // slots, "batched": slots, "drafts": drafts}
         self._receive(self._worker)  # "ready"
         self._loaded = True
         return self._worker

@@ -26,6 +26,12 @@ def start(settings: dict[str, Any]) -> Any:
     params.ui = False
     params.fit_params = False  # the context is what it was asked to be
     params.cache_ram_mib = 0
+    if settings["drafts"]:
+        params.speculative.types = [xllamacpp.common_speculative_type.COMMON_SPECULATIVE_TYPE_NGRAM_MOD]
+        params.speculative.ngram_mod.n_match = 16
+        params.speculative.ngram_mod.n_max = 64
+        # Steps over long replies take half the time without it on a processor; reading prompts takes longer.
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     return xllamacpp.Server(params)
 
 

@@ -5,7 +5,7 @@ can be published follow from it and are never written.
 """
 
 import json
-import tomllib
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from nanolm.entries import prescribed
 from nanolm.entries.digest import digest
 from nanolm.entries.entry import Artefact, Entry, EntryDecoding, Mode, PackagedWeights, Reasoning
 from nanolm.errors import EntryError
+from nanolm.sources import faults, tables
 
 
 class EntryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -52,17 +53,11 @@ class EntryFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def read(path: Path) -> EntryFile:
     """An entry file. Raises `EntryError` naming the file, what was found and what was expected."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        found = msgspec.convert(tomllib.loads(text), EntryFile)
-    except OSError as error:
-        raise EntryError(f"can't read the entry file {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise EntryError(f"{path} is not UTF-8 text: {error}; an entry file is TOML") from error
-    except tomllib.TOMLDecodeError as error:
-        raise EntryError(f"{path} is not valid TOML: {error}") from error
-    except msgspec.ValidationError as error:
-        raise EntryError(f"{path} is no entry file: {error}; see docs/entries.md for its fields") from error
+    table = tables.read(path, EntryError)
+    wrong = faults.explain(table, EntryFile)
+    if wrong:
+        raise EntryError(f"{path} is no entry file: {wrong}; docs/entries.md explains the keys")
+    found = tables.convert(table, EntryFile, path, error=EntryError)
     _check(found, path)
     return found
 
@@ -74,11 +69,14 @@ def _check(file: EntryFile, path: Path) -> None:
         "context": (file.context > 0, "must be above 0 tokens"),
         "parameters": (file.parameters > 0, "must be above 0"),
         "stop_ids": (bool(file.stop_ids) and min(file.stop_ids) >= 0, "must name at least one token id"),
-        "decoding.values.temperature": (values.temperature >= 0, "must be at least 0"),
+        "decoding.values.temperature": (0 <= values.temperature < math.inf, "must be a number from 0"),
         "decoding.values.top_p": (0 < values.top_p <= 1, "must be above 0 and at most 1"),
         "decoding.values.top_k": (values.top_k >= 0, "must be at least 0, which is off"),
         "decoding.values.min_p": (0 <= values.min_p <= 1, "must be from 0 to 1"),
-        "decoding.values.repetition_penalty": (values.repetition_penalty > 0, "must be above 0"),
+        "decoding.values.repetition_penalty": (
+            0 < values.repetition_penalty < math.inf,
+            "must be a number above 0",
+        ),
         "decoding.source": (
             file.decoding.source != "edition" and (file.decoding.source == "greedy") == values.greedy,
             "is 'edition', but an entry's file holds the model's own settings"

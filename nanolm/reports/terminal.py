@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from nanolm.editions import Edition
 from nanolm.entries import Entry
 from nanolm.reports import summary
 from nanolm.reports.details import Details
@@ -58,7 +59,7 @@ def show(
             console.print(RAW_LINE + ("" if score.complete else " [yellow]partial[/yellow]"))
         else:
             console.print(table(suite, score))
-            console.print(index_line(score, suite.edition.index_title))
+            console.print(index_line(score, suite.edition))
     if details is not None:
         console.print()
         summary.show(console, details)
@@ -102,10 +103,14 @@ def _plain(text: str) -> str:
     return text.replace("[", "\\[")
 
 
-def index_line(score: EntryScore, title: str) -> str:
+def index_line(score: EntryScore, edition: Edition) -> str:
     """The index with its interval, or why there is none."""
-    title = _plain(title)
+    title = _plain(edition.index_title)
     if score.index is None:
+        asked = {spec.category for spec in edition.benchmarks.values()}
+        empty = [category.title for category in edition.categories if category.slug not in asked]
+        if empty:
+            return f"[bold]{title}[/bold] none: {edition.name} has no benchmark of {_plain(', '.join(empty))}"
         return f"[bold]{title}[/bold] none: not every benchmark was run and measured"
     interval = ""
     if score.index.low is not None and score.index.high is not None:

@@ -53,14 +53,23 @@ def states(lock: SourcesLock, name: str) -> tuple[FileState, ...]:
     return tuple(found)
 
 
+def _own_place(lock: SourcesLock, source: Source, file: LockedFile) -> Path:
+    """Where a file that is not fetched has to lie."""
+    return (fixtures_folder() if source.kind == "fixtures" else lock.path.parent) / file.path
+
+
 def _ours(lock: SourcesLock, source: Source, file: LockedFile) -> FileState:
-    folder = fixtures_folder() if source.kind == "fixtures" else lock.path.parent
-    local = folder / file.path
+    local = _own_place(lock, source, file)
     if not local.is_file():
         return FileState(source=source.name, path=file.path, state="missing")
     found = cache.sum_of(local)
+    advice = f"put back the file that was pinned, or pin this one in {lock.path}"
     if file.verified and found.sha256 != file.sha256:
-        raise cache.wrong_bytes(f"{source.name}: {local}", found, file.sha256)
+        raise cache.wrong_bytes(f"{source.name}: {local}", found, file.sha256, advice)
+    if file.bytes not in (None, found.bytes):
+        raise SourceError(
+            f"{source.name}: {local} has {found.bytes:,} bytes, expected {file.bytes:,}; {advice}"
+        )
     return FileState(
         source=source.name,
         path=file.path,
@@ -106,14 +115,32 @@ def _as_mirror(source: Source, file: LockedFile, mirror: MirrorForm, place: Path
     )
 
 
+def own_missing(lock: SourcesLock, name: str) -> str:
+    """What is to be said of the first file that is not there and that nothing fetches; else empty."""
+    source = lock[name]
+    for file in () if source.remote else source.file:
+        place = _own_place(lock, source, file)
+        if not place.is_file():
+            why = "is a link that leads to no file" if place.is_symlink() else "is not there"
+            return (
+                f"{name}: {place} {'is no file' if place.exists() else why}; it is the edition's own and "
+                f"can't be fetched. Put it there, or mend {lock.path}"
+            )
+    return ""
+
+
 def held_files(lock: SourcesLock, names: Sequence[str], command: str) -> tuple[FileState, ...]:
-    """All files of these sources, or a `SourceError` that names what is missing and `command`.
+    """All files of these sources, or a `SourceError` that names what is missing and `command`, which gets
+    it; a file of the edition's own is nowhere to be got, and its place is named.
 
     A mirror form that stands for several files is given once.
     """
     found: list[FileState] = []
     missing: list[str] = []
     for name in names:
+        own = own_missing(lock, name)
+        if own:
+            raise SourceError(f"missing data: {own}")
         for state in states(lock, name):
             if state.state == "missing":
                 missing.append(f"{name}: {state.path}")

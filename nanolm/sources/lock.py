@@ -99,9 +99,7 @@ def read_lock(path: Path) -> SourcesLock:
     sources: dict[str, Source] = {}
     for name, table in lock.source.items():
         where = f"source.{name}"
-        if "name" in table:
-            raise EditionError(f"{path}: [{where}] unknown key 'name'; a source's name is its table's name")
-        source = tables.convert({"name": name, **table}, Source, path, where)
+        source = tables.convert(table, Source, path, where, name=name)
         _check(source, path, where)
         sources[name] = source
     return SourcesLock(path=path, sources=sources)
@@ -125,6 +123,8 @@ def _check(source: Source, path: Path, where: str) -> None:
         for key, value in (("path", file.path), ("local", file.local)):
             if (value or key == "path") and not _inside(value):
                 refuse(f"{key} = {value!r}; expected a relative path without '..'")
+        if file.bytes is not None and file.bytes < 1:
+            refuse(f"file {file.path!r}: bytes = {file.bytes}; expected at least 1")
         if file.verified and not _SHA256.fullmatch(file.sha256):
             refuse(f"file {file.path!r}: sha256 = {file.sha256!r}; expected 64 hex digits or {UNVERIFIED!r}")
     for mirror in (*source.mirror, *(mirror for file in source.file for mirror in file.mirror)):
@@ -132,6 +132,8 @@ def _check(source: Source, path: Path, where: str) -> None:
             refuse(f"mirror form {mirror.form!r}; expected lower-case words with hyphens, not 'official'")
         if not _inside(mirror.path):
             refuse(f"mirror path = {mirror.path!r}; expected a relative path without '..'")
+        if mirror.bytes is not None and mirror.bytes < 1:
+            refuse(f"mirror {mirror.path!r}: bytes = {mirror.bytes}; expected at least 1")
         if not _SHA256.fullmatch(mirror.sha256):
             refuse(f"mirror {mirror.path!r}: sha256 = {mirror.sha256!r}; expected 64 hex digits")
 
@@ -139,4 +141,10 @@ def _check(source: Source, path: Path, where: str) -> None:
 def _inside(path: str) -> bool:
     """A relative path that stays below its folder, on every platform."""
     parts = PurePosixPath(path).parts
-    return bool(parts) and not path.startswith("/") and ".." not in parts and "\\" not in path
+    return (
+        bool(parts)
+        and not path.startswith("/")
+        and ".." not in parts
+        and path.isprintable()
+        and "\\" not in path
+    )

@@ -13,6 +13,8 @@ from nanolm.errors import ItemError, SourceError
 from nanolm.sources.source import SourceFile
 
 Row = dict[str, Any]
+Placed = tuple[int, Row]
+"""A row with its place, counted from 1: the line it begins in (JSONL, CSV, TSV), else its row."""
 
 
 def read_rows(file: SourceFile) -> Iterator[Row]:
@@ -20,12 +22,18 @@ def read_rows(file: SourceFile) -> Iterator[Row]:
 
     JSON may be a list of objects or a table of columns (`{"a": [..], "b": [..]}`, equal lengths).
     CSV and TSV need a header line; values are text. Raises `SourceError` for a file that can't be
-    read and `ItemError` for a row that can't, naming file and row (counted from 0).
+    read and `ItemError` for a row that can't, naming the file and the row's place (`placed_rows`).
     """
+    return (row for _, row in placed_rows(file))
+
+
+def placed_rows(file: SourceFile) -> Iterator[Placed]:
+    """The same rows, each with its place as people count: the line of a text file that it begins in (blank
+    lines and the header count), or the number of the row in JSON and Parquet; both from 1."""
     suffix = _format(file)
     try:
         if suffix == ".parquet":
-            yield from _parquet(file)
+            yield from enumerate(_parquet(file), 1)
             return
         with _text(file.local) as stream:
             yield from _TEXT_FORMATS[suffix](file, stream)
@@ -77,35 +85,40 @@ def _text(path: Path) -> TextIO:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _object(file: SourceFile, number: int, value: object) -> Row:
+def _object(file: SourceFile, place: str, value: object) -> Row:
     if not isinstance(value, dict):
-        raise ItemError(f"{_named(file)}, row {number}: {type(value).__name__}, expected an object")
+        raise ItemError(f"{_named(file)}, {place}: {type(value).__name__}, expected an object")
     return value
 
 
-def _jsonl(file: SourceFile, stream: TextIO) -> Iterator[Row]:
-    number = 0
-    for line in stream:
+def _jsonl(file: SourceFile, stream: TextIO) -> Iterator[Placed]:
+    for number, line in enumerate(stream, 1):
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = json.loads(line.rstrip())
         except (ValueError, RecursionError) as error:
-            raise ItemError(f"{_named(file)}, row {number}: not JSON: {error}") from None
-        yield _object(file, number, value)
-        number += 1
+            raise ItemError(f"{_named(file)}, line {number}: not JSON: {_why(error)}") from None
+        yield number, _object(file, f"line {number}", value)
 
 
-def _json(file: SourceFile, stream: TextIO) -> Iterator[Row]:
+def _why(error: Exception) -> str:
+    """What is wrong with a line of JSON; of the one line there is no need to say that it is the first."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} (column {error.colno})"
+    return str(error)
+
+
+def _json(file: SourceFile, stream: TextIO) -> Iterator[Placed]:
     try:
         value = json.load(stream)
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{_named(file)} is not JSON: {error}") from None
     if isinstance(value, dict):
-        yield from _columns(file, value)
+        yield from enumerate(_columns(file, value), 1)
     elif isinstance(value, list):
-        for number, row in enumerate(value):
-            yield _object(file, number, row)
+        for number, row in enumerate(value, 1):
+            yield number, _object(file, f"row {number}", row)
     else:
         raise SourceError(f"{_named(file)} holds a {type(value).__name__}, expected a list or columns")
 
@@ -120,13 +133,14 @@ def _columns(file: SourceFile, table: dict[str, Any]) -> Iterator[Row]:
         yield dict(zip(names, values, strict=True))
 
 
-def _separated(file: SourceFile, stream: TextIO, delimiter: str) -> Iterator[Row]:
+def _separated(file: SourceFile, stream: TextIO, delimiter: str) -> Iterator[Placed]:
     csv.field_size_limit(1 << 30)
     reader = csv.reader(stream, delimiter=delimiter, strict=True)
-    number = 0
     header: list[str] | None = None
+    begins, ended = 1, 0  # lines: a quoted field may hold line breaks
     try:
         for values in reader:
+            begins, ended = ended + 1, reader.line_num
             if header is None:
                 header = values
                 twice = sorted({name for name in header if header.count(name) > 1})
@@ -137,25 +151,24 @@ def _separated(file: SourceFile, stream: TextIO, delimiter: str) -> Iterator[Row
                 continue
             if len(values) != len(header):
                 raise ItemError(
-                    f"{_named(file)}, row {number}: {len(values)} fields, the header has {len(header)}"
+                    f"{_named(file)}, line {begins}: {len(values)} fields, the header has {len(header)}"
                 )
-            yield dict(zip(header, values, strict=True))
-            number += 1
+            yield begins, dict(zip(header, values, strict=True))
     except csv.Error as error:
-        raise ItemError(f"{_named(file)}, row {number}: {error}") from None
+        raise ItemError(f"{_named(file)}, line {ended + 1}: {error}") from None
     if header is None:
         raise SourceError(f"{_named(file)} is empty; expected a header line")
 
 
-def _csv(file: SourceFile, stream: TextIO) -> Iterator[Row]:
+def _csv(file: SourceFile, stream: TextIO) -> Iterator[Placed]:
     return _separated(file, stream, ",")
 
 
-def _tsv(file: SourceFile, stream: TextIO) -> Iterator[Row]:
+def _tsv(file: SourceFile, stream: TextIO) -> Iterator[Placed]:
     return _separated(file, stream, "\t")
 
 
-_TEXT_FORMATS: dict[str, Callable[[SourceFile, TextIO], Iterator[Row]]] = {
+_TEXT_FORMATS: dict[str, Callable[[SourceFile, TextIO], Iterator[Placed]]] = {
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
     ".json": _json,

@@ -1,6 +1,5 @@
-"""Strict reading of an edition's TOML files: what is wrong is said with file, table and key."""
+"""Strict reading of TOML files: what is wrong is said with file, table and key."""
 
-import difflib
 import re
 import tomllib
 from pathlib import Path
@@ -8,47 +7,71 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from nanolm.errors import EditionError
+from nanolm.errors import EditionError, NanoLMError
+from nanolm.sources import faults
 
 T = TypeVar("T")
 
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
-_PLACE = re.compile(r" - at `(?P<place>[^`]*)`$")
+_LINE = re.compile(r"\(at line (?P<line>\d+), column \d+\)")
+_TWICE = ("Cannot overwrite", "Cannot declare", "Cannot mutate")
+"""How tomllib begins what it says about a table or key that stands twice."""
 
 
-def read(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file. Raises `EditionError` with the line for text that isn't TOML
-    (a table or key that stands twice included)."""
+def read(path: Path, error: type[NanoLMError] = EditionError) -> dict[str, Any]:
+    """The tables of a TOML file. Raises `error` for a file that can't be read and, with the line, for text
+    that isn't TOML (a table or key that stands twice included)."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise EditionError(f"{path} does not exist; an edition needs it (docs/architecture.md)") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise EditionError(f"{path} can't be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise EditionError(f"{path} is not valid TOML: {error}") from None
-
-
-def convert(table: object, kind: type[T], path: Path, where: str = "") -> T:
-    """`table` as a `kind` (a `msgspec.Struct`), or an `EditionError` naming file, table and key."""
+        raise error(f"{path} does not exist; expected a TOML file there") from None
+    except UnicodeDecodeError as found:
+        raise error(f"{path} is not UTF-8 text ({found}); save it as UTF-8") from None
+    except OSError as found:
+        raise error(f"{path} can't be read: {found.strerror or found}") from None
+    if text.startswith("\ufeff"):
+        raise error(
+            f"{path} begins with a byte order mark, which TOML does not have; save it as UTF-8 without"
+        )
     try:
-        return msgspec.convert(table, kind)
-    except msgspec.ValidationError as error:
-        raise EditionError(f"{path}: {_explained(str(error), kind, where)}") from None
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as found:
+        raise error(f"{path} is not valid TOML: {_said(str(found), text)}") from None
+    except RecursionError:
+        raise error(f"{path} is not valid TOML: lists or tables are nested too deeply") from None
 
 
-def _explained(message: str, kind: type[Any], where: str) -> str:
-    place = _PLACE.search(message)
-    text = message[: place.start()] if place else message
-    inner = place["place"].removeprefix("$").removeprefix(".") if place else ""
-    table = ".".join(part for part in (where, inner) if part)
-    unknown = _UNKNOWN.match(text)
-    if unknown:
-        text = f"unknown key {unknown['field']!r}"
-        known = {field.encode_name for field in msgspec.structs.fields(kind)} if not inner else set()
-        close = difflib.get_close_matches(unknown["field"], known, n=1)
-        if close:
-            text += f"; did you mean {close[0]!r}?"
-        elif known:
-            text += f"; known keys: {', '.join(sorted(known))}"
-    return f"[{table}] {text}" if table else text
+def _said(message: str, text: str) -> str:
+    """What tomllib says, with the line it speaks of."""
+    if message.startswith(_TWICE):
+        message = f"a key or table stands twice: {message}"
+    place = _LINE.search(message)
+    lines = text.splitlines()
+    if place and int(place["line"]) <= len(lines):
+        message += f": {faults.shown(lines[int(place['line']) - 1].strip())}"
+    return message
+
+
+def convert(
+    table: object,
+    kind: type[T],
+    path: Path,
+    where: str = "",
+    error: type[NanoLMError] = EditionError,
+    **given: str,
+) -> T:
+    """`table` as a `kind` (a `msgspec.Struct`), or an `error` naming file, table and key.
+
+    `where` is the table's name in the file. `given` are fields that are no keys of the table: they follow
+    from where it stands.
+    """
+    whole = table
+    if isinstance(table, dict):
+        for name in given:
+            if name in table:
+                raise error(f"{path}: [{where}] unknown key {name!r}; the {name} is the table's own name")
+        whole = {**table, **given}
+    try:
+        return msgspec.convert(whole, kind)
+    except msgspec.ValidationError as found:
+        what = faults.explain(whole, kind, where, tuple(given)) or f"[{where}] {found}"
+        raise error(f"{path}: {what}") from None

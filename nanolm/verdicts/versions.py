@@ -64,8 +64,12 @@ def check(extractors: Mapping[str, str], edition: str = "the edition") -> None:
 
 
 def require(packages: Iterable[str]) -> None:
-    """Raises `NanoLMError` when one of them is not installed at all: nothing could be judged."""
-    absent = [package for package in packages if installed(package) == "none"]
+    """Raises `NanoLMError` when one of them is not installed at all: nothing could be judged.
+
+    What an edition pins of the project's own rules is no package and passed over.
+    """
+    wanted = (package for package in packages if package not in rules.VERSIONS)
+    absent = [package for package in wanted if installed(package) == "none"]
     if absent:
         raise NanoLMError(
             f"judging math answers needs {', '.join(absent)}, not installed here; "

@@ -40,7 +40,7 @@ def test_items_in_the_files_order_and_never_shuffled(write: Write) -> None:
     assert [item.gold for item in found] == list("ABCDABCD")
     assert [item.group for item in found] == ["colours"] * 4 + ["numbers"] * 4
     assert {item.answer_type for item in found} == {"featherweight_letter"}
-    assert found[0].source == "f.jsonl:1", "the header is a row of the file"
+    assert found[0].source == "f.jsonl:2", "the header is a line of the file"
 
 
 def test_the_header_is_optional(write: Write) -> None:
@@ -85,7 +85,7 @@ def test_a_row_that_cannot_be_asked_is_named(write: Write, changes: dict[str, An
     file = custom(write("mine.jsonl", [META, row(0), row(1, **changes)]))
     with pytest.raises(ItemError, match=found) as caught:
         made(file)
-    assert "mine.jsonl:2" in str(caught.value)
+    assert "mine.jsonl:3" in str(caught.value)
 
 
 def test_right_letters_of_the_editions_file_are_balanced(write: Write) -> None:

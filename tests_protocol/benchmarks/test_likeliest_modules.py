@@ -38,7 +38,7 @@ def test_piqa(write: Write) -> None:
     rows = [{"goal": "Boil water.", "sol1": "Heat it.", "sol2": "Cool it.", "label": 0}]
     (item,) = piqa.items("piqa", [write("rows.jsonl", rows)]).items
     assert (item.id, item.options, item.gold) == ("0000", ("Heat it.", "Cool it."), "A")
-    with pytest.raises(ItemError, match=r"rows\.jsonl:0: found label = 2"):
+    with pytest.raises(ItemError, match=r"rows\.jsonl:1: found label = 2"):
         piqa.items("piqa", [write("rows.jsonl", [rows[0] | {"label": 2}])])
 
 
@@ -72,5 +72,5 @@ def test_winogrande_needs_a_blank_and_a_rest(write: Write) -> None:
     (item,) = winogrande.items("w", [write("rows.jsonl", [row])]).items
     assert (item.options, item.gold) == (("Ann", "Bea"), "B")
     for wrong in ({"sentence": "No blank."}, {"sentence": "It ends in _"}, {"answer": ""}):
-        with pytest.raises(ItemError, match=r"rows\.jsonl:0"):
+        with pytest.raises(ItemError, match=r"rows\.jsonl:1"):
             winogrande.items("w", [write("rows.jsonl", [row | wrong])])

@@ -54,7 +54,7 @@ def test_mmlu_cf_strips_options_and_pins(write: Write) -> None:
     assert all(item.options[3] == "None of the other choices" for item in found.items)
     assert found.items[1].gold == "D"
     assert found.pinned == ("0000", "0001")
-    assert found.items[1].source == "val.json:1"
+    assert found.items[1].source == "val.json:2"
 
 
 def test_mmlu_cf_has_the_subject_in_the_id_where_a_file_has_one(write: Write) -> None:
@@ -273,7 +273,7 @@ def test_an_id_given_twice_is_refused(write: Write) -> None:
         "choices": {"text": ["x", "y"], "label": ["A", "B"]},
         "answerKey": "A",
     }
-    with pytest.raises(ItemError, match=r"test.jsonl:1: found the id 'same' again \(first in test.jsonl:0\)"):
+    with pytest.raises(ItemError, match=r"test.jsonl:2: found the id 'same' again \(first in test.jsonl:1\)"):
         made("arc_easy", write("test.jsonl", [row, row]))
 
 
@@ -301,7 +301,7 @@ BAD = [
     ("when2call", "t.jsonl", when2call(tools=["{"]), "a tool that is no JSON"),
     ("when2call", "t.jsonl", when2call(tools=["[]"]), "the tool '\\[\\]'"),
     ("toolalpaca", "eval_real.json", toolalpaca([[]]), "gold \\[\\]"),
-    ("toolalpaca", "eval_real.json", toolalpaca([[{"Action": "find"}]]), "Golden_Answers\\[0\\]"),
+    ("toolalpaca", "eval_real.json", toolalpaca([[{"Action": "find"}]]), "number 1 of Golden_Answers"),
     ("toolalpaca", "eval_real.json", toolalpaca([], Instructions=["x"]), "Golden_Answers that do not fit"),
     (
         "toolalpaca",
@@ -356,32 +356,32 @@ BAD = [
 def test_a_bad_row_is_named(write: Write, module: str, name: str, row: dict[str, Any], message: str) -> None:
     with pytest.raises(ItemError, match=message) as caught:
         made(module, write(name, [row]))
-    assert f"{name}:0" in str(caught.value)
+    assert f"{name}:1" in str(caught.value)
     assert "found" in str(caught.value)
 
 
 def test_a_bad_label_is_named(write: Write) -> None:
-    with pytest.raises(ItemError, match=r"test.csv:0: .*found gold 'zzz'"):
+    with pytest.raises(ItemError, match=r"test.csv:2: .*found gold 'zzz'"):
         banking(write, "zzz")
 
 
 def test_a_blank_label_is_named(write: Write) -> None:
-    with pytest.raises(ItemError, match=r"test.csv:0: .*the label '\.\.\.', of which normalisation"):
+    with pytest.raises(ItemError, match=r"test.csv:2: .*the label '\.\.\.', of which normalisation"):
         banking(write, "b", ["b", "c", "..."])
 
 
 def test_a_label_of_several_lines_is_refused(write: Write) -> None:
-    with pytest.raises(ItemError, match=r"test.csv:0: .*found a label of several lines"):
+    with pytest.raises(ItemError, match=r"test.csv:2: .*found a label of several lines"):
         banking(write, "b", ["b", "c", "d\ne"])
 
 
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"test": [["a", "x"]], "oos_test": [["b", "x"]]}, "oos_test:0: found the intent 'x', expected oos"),
+        ({"test": [["a", "x"]], "oos_test": [["b", "x"]]}, "oos_test:1: found the intent 'x', expected oos"),
         (
             {"test": [["a", "oos"]], "oos_test": []},
-            "test:0: found the intent 'oos', expected an intent other than oos",
+            "test:1: found the intent 'oos', expected an intent other than oos",
         ),
     ],
 )

@@ -61,6 +61,19 @@ def test_an_empty_folder_is_no_error_and_says_what_to_do(tmp_path: Path) -> None
     assert "Missing: arc-easy. Get them with: nanolm fetch --edition nano-lm-v1" in done.output
 
 
+def test_a_file_that_nothing_fetches_is_named_by_its_place(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(FIXTURES, copy)
+    text = (copy / "edition.toml").read_text("utf-8")
+    (copy / "edition.toml").write_text(text.replace('name = "mini"', 'name = "own"', 1), "utf-8")
+    lock = copy / "sources.lock.toml"
+    lock.write_text(lock.read_text("utf-8").replace('kind = "fixtures"', 'kind = "folder"', 1), "utf-8")
+    done = run("fetch", "--edition", str(copy))
+    assert f"Missing: mmlu-cf: {copy.resolve()}/mmlu-cf/" in done.output
+    assert "it is the edition's own and can't be fetched. Put it there" in done.output
+    assert "Get them with" not in done.output
+
+
 def test_wrong_bytes_are_exit_status_1(tmp_path: Path) -> None:
     (tmp_path / "banking77").mkdir()
     (tmp_path / "banking77" / "test.csv").write_text("text,category\n")
@@ -78,7 +91,8 @@ def test_lock_and_diff_of_a_copy(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(FIXTURES, copy)
     assert "No number changes" in run("edition", "diff", "mini", str(copy)).output
-    text = (copy / "edition.toml").read_text("utf-8")
+    assert "is an edition that comes with nanolm" in str(run("edition", "lock", str(copy)).exception)
+    text = (copy / "edition.toml").read_text("utf-8").replace('name = "mini"', 'name = "own"', 1)
     (copy / "edition.toml").write_text(text.replace("budget = 256", "budget = 128"), "utf-8")
     assert "budget: 256 -> 128" in run("edition", "diff", "mini", str(copy)).output
     assert json.loads(run("edition", "diff", "mini", str(copy), "--json").output)["needs"] == "version"
@@ -130,4 +144,6 @@ def test_a_check_of_nothing_is_no_success(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("NANOLM_CACHE", str(tmp_path))
     done = run("edition", "lock", "nano-lm-v1", "--check")
     assert done.exit_code == 1
-    assert "get it with `nanolm fetch --edition nano-lm-v1`" in done.output
+    assert "Not checked: banking77: missing data: banking77: " in done.output
+    assert "Get it with `nanolm fetch --edition nano-lm-v1`" in done.output
+    assert "Not checked: when2call: not frozen; `nanolm edition lock nano-lm-v1` freezes it" in done.output

@@ -63,7 +63,7 @@ category = "knowledge"
 module = "toy"
 answer_type = "tool_calls"
 items = 3
-metric = "exact match"
+metric = "exact match per case"
 split = "ours"
 licence = "CC0"
 sources = ["toy"]
@@ -91,7 +91,7 @@ def toy_items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
     labels = ("a", "b")
     kinds: dict[str, dict[str, Any]] = {
         "toy": {"answer_type": "letter"},
-        "toy-labels": {"answer_type": "label", "labels": labels, "gold": "a"},
+        "toy-labels": {"answer_type": "label", "labels": labels},
         "toy-tools": {
             "answer_type": "tool_calls",
             "gold": [{"name": "f", "arguments": {"big": 2**90, "text": "ü", "none": None, "float": 0.1}}],
@@ -105,6 +105,7 @@ def toy_items(benchmark: str, files: Sequence[SourceFile]) -> BenchmarkItems:
                 "gold": row["gold"],
                 "options": tuple(row["options"]) if benchmark == "toy" else (),
                 **kinds[benchmark],
+                **({"gold": row["gold"].lower()} if benchmark == "toy-labels" else {}),
             }
             items.append(
                 Item(

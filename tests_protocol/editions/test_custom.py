@@ -55,6 +55,14 @@ def test_it_is_found_again_without_the_file(tmp_path: Path) -> None:
     assert found.folder == tmp_path / "reports" / found.name
 
 
+def test_the_longest_file_name_still_makes_an_edition(tmp_path: Path) -> None:
+    found = editions.with_items(
+        editions.load("featherweight-v1"), items(tmp_path / f"{'q' * 240}.jsonl"), tmp_path
+    )
+    assert editions.load(found.folder) == found
+    assert len(found.name) == len("featherweight-v1-") + 100 + len("-") + 8
+
+
 def test_another_content_is_another_edition(tmp_path: Path) -> None:
     own = editions.load("featherweight-v1")
     first = editions.with_items(own, items(tmp_path / "mine.jsonl"), tmp_path)
@@ -86,10 +94,19 @@ def test_what_cannot_be_asked_leaves_no_folder(tmp_path: Path) -> None:
         editions.with_items(own, tmp_path / "none.jsonl", reports)
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"id": "a", "category": "c", "question": "?", "choices": ["x"], "answer": "A"}\n')
-    with pytest.raises(ItemError, match=r"bad.jsonl:0: found 1 choices, expected 4"):
+    with pytest.raises(ItemError, match=r"bad.jsonl:1: found 1 choices, expected 4"):
         editions.with_items(own, bad, reports)
     bad.write_text('{"_meta": true}\n')
     with pytest.raises(UsageError, match="it holds no item for featherweight-plain"):
+        editions.with_items(own, bad, reports)
+    row = {"id": "a", "category": "c", "question": "?", "choices": list("wxyz"), "answer": "B"}
+    bad.write_text(json.dumps(row) + "\n\n" + json.dumps({**row, "id": "b"}) + "\n")
+    with pytest.raises(
+        ItemError, match=r"bad.jsonl: featherweight-plain has a chance level of 1, since .* 'B'"
+    ):
+        editions.with_items(own, bad, reports)
+    bad.write_text(json.dumps(row) + "\n\n" + json.dumps(row) + "\n")
+    with pytest.raises(ItemError, match=r"bad.jsonl:3: found the id 'a' again \(first in .*bad.jsonl:1\)"):
         editions.with_items(own, bad, reports)
     bad.write_text("Not JSON\n")
     with pytest.raises(ItemError, match=r"bad.jsonl"):
@@ -108,6 +125,21 @@ def test_a_folder_that_contradicts_its_edition(tmp_path: Path) -> None:
     text = path.read_text()
     path.write_text(text.replace("featherweight-plain = 3\n", ""))
     with pytest.raises(EditionError, match=r"\[items\] .* expected a number for each benchmark"):
+        editions.load(found.folder)
+    path.write_text(text.replace(found.name, "mini"))
+    with pytest.raises(EditionError, match="name = 'mini' is an edition that comes with nanolm"):
+        editions.load(found.folder)
+    path.write_text(text.replace('custom_of = "featherweight-v1"', 'custom_of = "fetherweight-v1"'))
+    with pytest.raises(
+        EditionError, match=r"edition.toml: custom_of: unknown edition .* mean featherweight-v1"
+    ):
+        editions.load(found.folder)
+    path.write_text(text)
+    lock_file = found.folder / "sources.lock.toml"
+    lock_file.write_text(lock_file.read_text().replace("source.featherweight", "source.other"))
+    with pytest.raises(
+        EditionError, match=r"sources.lock.toml: unknown source 'featherweight'. Known: other"
+    ):
         editions.load(found.folder)
     path.write_text(text.replace("[items]", "budget = 3\n[items]"))
     with pytest.raises(EditionError, match="unknown key 'budget'"):

@@ -1,5 +1,6 @@
 """Items are built once, read back the same, and never from a stale or torn cache."""
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ from nanolm import editions
 from nanolm.editions import items as items_module
 from nanolm.errors import EditionError, ItemError, SourceError, UsageError
 from tests_protocol.editions.conftest import ROWS, toy_items, write_rows
+from tests_protocol.editions.test_read import change
+
+LOCK_FILE = "sources.lock.toml"
 
 
 def test_items_come_back_from_the_cache_as_they_were_built(small: Path) -> None:
@@ -63,15 +67,39 @@ def test_a_torn_cache_is_built_again(small: Path, tmp_path: Path, suffix: str, d
 
 def test_counts_must_be_the_editions(small: Path) -> None:
     write_rows(small, ROWS[:2])
-    with pytest.raises(ItemError, match=r"toy: 2 items and 1 excluded row, but .*edition.toml says 3 items"):
+    with pytest.raises(
+        ItemError, match=r"edition.toml: \[benchmark.toy\] items = 3, but toy has 2 items and 1 excluded"
+    ):
         editions.load_items(editions.load(small), "toy")
 
 
 def test_missing_data_names_the_command(small: Path) -> None:
-    (small / "toy.jsonl").unlink()
+    change(small, 'kind = "folder"', f'kind = "hub"\nrepository = "a/b"\nrevision = "{"a" * 40}"', LOCK_FILE)
     with pytest.raises(
         SourceError, match=r"missing data: toy: toy.jsonl. Get it with `nanolm fetch --edition .*small`"
     ):
+        editions.load_items(editions.load(small), "toy")
+
+
+def test_a_missing_file_of_the_editions_own_is_named_by_its_place(small: Path) -> None:
+    file = small.resolve() / "toy.jsonl"
+    file.unlink()
+    for what, made in (
+        ("is not there", lambda: None),
+        ("is a link that leads to no file", lambda: file.symlink_to(file)),
+        ("is no file", lambda: (file.unlink(), file.mkdir())),
+    ):
+        made()
+        with pytest.raises(SourceError, match=rf"toy: {file} {what}; .* can't be fetched. Put it there"):
+            editions.load_items(editions.load(small), "toy")
+
+
+def test_a_file_of_the_editions_own_with_other_bytes_is_refused(small: Path) -> None:
+    change(small, 'path = "toy.jsonl"', 'path = "toy.jsonl"\nbytes = 3', LOCK_FILE)
+    with pytest.raises(SourceError, match=r"toy.jsonl has \d+ bytes, expected 3; put back the file"):
+        editions.load_items(editions.load(small), "toy")
+    change(small, "bytes = 3", f'sha256 = "{"0" * 64}"', LOCK_FILE)
+    with pytest.raises(SourceError, match=r"wrong bytes: toy: .* or pin this one in .*sources.lock.toml"):
         editions.load_items(editions.load(small), "toy")
 
 
@@ -81,15 +109,15 @@ def test_unknown_benchmark_and_module(small: Path) -> None:
     text = (small / "edition.toml").read_text("utf-8")
     (small / "edition.toml").write_text(text.replace('module = "toy"', 'module = "nowhere"', 1), "utf-8")
     with pytest.raises(
-        EditionError, match=r"module = 'nowhere'; there is no module nanolm.benchmarks.nowhere"
+        EditionError, match=r"edition.toml: \[benchmark.toy\] unknown module 'nowhere'. Known: arc, "
     ):
-        editions.load_items(editions.load(small), "toy")
+        editions.load(small)
 
 
 def test_ids_are_unique_and_plain(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import msgspec
 
-    toy = items_module.importlib.import_module("nanolm.benchmarks.toy")
+    toy = importlib.import_module("nanolm.benchmarks.toy")
     for ids, message in ((("a", "a", "b"), "'a' stands twice"), (("a b", "c", "d"), "'a b' has other signs")):
 
         def renamed(benchmark: str, files, ids=ids):  # type: ignore[no-untyped-def]

@@ -90,6 +90,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     head = head.replace("1_292_008", str(len("One é . \n\n\n Two".encode()))).replace(
         'source = "wikitext-2"', 'source = "rows"'
     )
+    head = head.replace('name = "slm-specs"', 'name = "texts"')
     toy = head + (
         '[benchmark.p]\ntitle = "P"\ncategory = "grammar"\nmodule = "piqa"\nanswer_type = "likeliest"\n'
         'items = 1\nmetric = "accuracy"\nsplit = "all"\nlicence = "none"\nsources = ["rows"]\n'
@@ -122,7 +123,7 @@ def test_a_corpus_of_other_bytes_is_refused(folder: Path) -> None:
         ('continuation = " {option}"', "continuation is empty"),
         ('clip = 0', "clip = 0; expected at least 1 token"),
         ('normalisation = "words"', "normalisation"),
-        ('layout = "{nothing}"', "found the place {nothing}"),
+        ('layout = "{nothing}"', "unknown place in layout 'nothing'"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_scored_is_refused(folder: Path, line: str, says: str) -> None:

@@ -25,7 +25,7 @@ CommonParams = Params
 def test_the_worker_ends_at_once_when_its_input_does(tmp_path: Path) -> None:
     """Not after the replies in hand: nobody is there to read them (a kill -9 of the main process)."""
     (tmp_path / "xllamacpp.py").write_text(STAND_IN)
-    settings = {"model": "x.gguf", "context": 64, "slots": 2, "threads": 1}
+    settings = {"model": "x.gguf", "context": 64, "slots": 2, "threads": 1, "drafts": False}
     worker = subprocess.Popen(
         [sys.executable, "-m", "nanolm.engines.llamacpp_worker", json.dumps(settings)],
         stdin=subprocess.PIPE,

@@ -8,7 +8,7 @@ import pytest
 
 from nanolm import editions
 from nanolm.engines import check_installed, check_options, open_engine
-from nanolm.engines.llamacpp import LlamaCppEngine, parameters
+from nanolm.engines.llamacpp import DRAFTS_FROM, LlamaCppEngine, parameters
 from nanolm.engines.replay import ReplayEngine
 from nanolm.entries import Entry
 from nanolm.entries.synthetic import synthetic
@@ -118,6 +118,21 @@ def test_a_llamacpp_worker_that_dies_is_started_again(
     requests = [request(item=str(number)) for number in range(30)]
     assert [g.request.item for g in engine.generate(requests)] == [str(number) for number in range(30)]
     assert len(engine.restarts) == 5
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("temperature", "budget", "drafts"),
+    [(0.0, DRAFTS_FROM, True), (0.0, DRAFTS_FROM - 1, False), (0.3, DRAFTS_FROM, False)],
+)
+def test_only_long_greedy_replies_are_drafted(
+    temperature: float, budget: int, drafts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where tokens are drawn at random, a draft would change which ones are."""
+    engine = stand_in(tmp_path, monkeypatch)
+    greedy = request(max_tokens=budget, decoding=Decoding(temperature=0.0))
+    list(engine.generate([greedy, request(max_tokens=9, decoding=Decoding(temperature=temperature))]))
+    assert engine.settings["drafts"] is drafts
     engine.close()
 
 

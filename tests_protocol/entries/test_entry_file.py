@@ -57,13 +57,29 @@ def _demo() -> tuple[Path, str]:
 @pytest.mark.parametrize(
     ("old", "new", "match"),
     [
-        ('title = "', 'title = 3 # "', "is no entry file"),
+        ('title = "', 'title = 3 # "', "is no entry file: title = 3; expected a text in quotes"),
         ("context = 8192", "context = 0", "context must be above 0"),
         ("stop_ids = [2]", "stop_ids = []", "must name at least one token id"),
         ("temperature = 0.0", "temperature = 0.7", "contradicts a temperature of 0.7"),
-        ("temperature = 0.0", "temperature = -1.0", "temperature must be at least 0"),
-        ('source = "greedy"', 'source = "my taste"', "is no entry file"),
-        ("[weights]", "[wheights]", "unknown field `wheights`"),
+        ("temperature = 0.0", "temperature = -1.0", "temperature must be a number from 0"),
+        ("temperature = 0.0", "temperature = inf", "temperature must be a number from 0"),
+        ("temperature = 0.0", "temprature = 0.7", "unknown key 'temprature'; did you mean temperature"),
+        (
+            "temperature = 0.0",
+            'temperature = "0"',
+            r"\[decoding.values\] temperature = '0'; expected a number",
+        ),
+        (
+            'source = "greedy"',
+            'source = "gredy"',
+            r"\[decoding\] unknown source 'gredy'; did you mean greedy",
+        ),
+        ('artefact = "gguf"', 'artefact = "ggfu"', "unknown artefact 'ggfu'; did you mean gguf"),
+        ('mode = "', 'mode = "x', r"unknown mode '.*'. Known: base, no-think, think|did you mean no-think"),
+        ("stop_ids = [2]", 'stop_ids = [2, "3"]', "value 2 of the list = '3'; expected a whole number"),
+        ("[weights]", "[wheights]", "unknown key 'wheights'; did you mean weights"),
+        ("[weights]", "[[weights]]", "weights is a list; expected a table"),
+        ('title = "', '\ufefftitle = "', "is not valid TOML: Invalid statement"),
         ("context = 8192", "context = = 8192", "is not valid TOML"),
     ],
 )

@@ -140,7 +140,7 @@ def test_a_file_that_cannot_be_asked_is_a_usage_error(tmp_path: Path) -> None:
     bad.write_text('{"id": "a", "category": "c", "question": "?", "choices": ["x"], "answer": "A"}\n')
     status, out = run(tmp_path, "tests_benchmarks", EDITION, f"--items={bad}", "--entry=oracle")
     assert status == 4, out
-    assert "bad.jsonl:0: found 1 choices, expected 4" in out
+    assert "bad.jsonl:1: found 1 choices, expected 4" in out
     status, out = run(tmp_path, "tests_benchmarks", f"--items={bad}", "--entry=oracle")
     assert status == 4, out
     assert "--items: mini reads" in out

@@ -184,7 +184,11 @@ def test_a_patch_of_a_patch_finds_the_record_two_editions_back(
     assert "loose: 126 outputs judged" in said
     assert (reports / "mini-1.0.2" / "loose" / "score.json").exists()
     (second / "edition.toml").write_text(text.replace("mini-1.0.2", "mini"))
-    with pytest.raises(EditionError, match="name = 'mini' is its parent's"):
+    with pytest.raises(EditionError, match="name = 'mini' is an edition that comes with nanolm"):
+        editions.load(second)
+    same = text.replace('"mini"', '"../mini-1.0.1"').replace('name = "mini-1.0.2"', 'name = "mini-1.0.1"')
+    (second / "edition.toml").write_text(same)
+    with pytest.raises(EditionError, match=r"name = 'mini-1.0.1' is its parent's"):
         editions.load(second)
 
 

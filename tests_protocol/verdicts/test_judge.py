@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from nanolm.entries.entry import Reasoning
-from nanolm.errors import EditionError, SandboxError
+from nanolm.errors import EditionError, NanoLMError, SandboxError
 from nanolm.schema import Decoding, FinishReason, FunctionSignature, Item, Output, Verdict
 from nanolm.verdicts.judge import Judge
-from nanolm.verdicts.versions import check, installed, mismatches
+from nanolm.verdicts.versions import check, installed, mismatches, require
 
 THINK = Reasoning(opener="<think>", closer="</think>")
 
@@ -293,6 +293,12 @@ def test_other_versions_than_pinned_are_an_error_or_a_mark() -> None:
         check({"not-there": "1"})
     with Judge(extractors=pins, strict=False) as judge:
         assert len(judge.mismatches) == 1
+
+
+def test_rules_that_an_edition_pins_are_no_packages_to_install() -> None:
+    require({"number": "2", "math-verify": "0.9.0"})
+    with pytest.raises(NanoLMError, match="needs not-there, not installed here"):
+        require({"number": "2", "not-there": "1"})
 
 
 def test_importing_and_judging_letters_loads_no_sympy() -> None:
