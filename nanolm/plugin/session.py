@@ -262,22 +262,28 @@ class BenchmarkSession:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Signals are taken once a run can be ended in good order."""
         if self.run is not None:
-            self.signals = Signals()
+            self.signals = Signals(trace=bool(self.config.getoption("fulltrace", False)))
 
     # the end
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """Before pytest-xdist waits for its workers: they wait for outputs as long as there may be more."""
+        if self.run is not None:
+            self.run.stop()
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Scores, files, exit status."""
-        if self.worker is not None:
-            output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
-            output["nanolm_without_data"] = self.collected.without_data
         if self.progress is not None:
             self.progress.stop()
         if self._part is not None:
             self._part.close()
-            if self._part.error and self.finish is not None:
-                self.finish.problems.append(f"writing the verdicts failed: {self._part.error}")
+            self.say_of_the_part(self._part.error)
+        if self.worker is not None:
+            output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
+            output["nanolm_without_data"] = self.collected.without_data
+            output["nanolm_part_error"] = self._part.error if self._part is not None else ""
         if self.run is not None and self.finish is not None and self.collected.selection:
             interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
             if interrupted or session.shouldstop or session.shouldfail:
@@ -291,6 +297,12 @@ class BenchmarkSession:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self.close()
 
+    def say_of_the_part(self, error: str) -> None:
+        """Verdicts that could not be written (the disk is full) make the run invalid; each reason once."""
+        problem = f"writing the verdicts failed: {error}"
+        if error and self.finish is not None and problem not in self.finish.problems:
+            self.finish.problems.append(problem)
+
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table, what was missing, and where the files are."""
         if self.finish is None:
@@ -300,12 +312,6 @@ class BenchmarkSession:
         else:
             for problem in self.finish.problems:
                 terminalreporter.write_line(f"Not valid: {problem}", red=True)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self) -> None:
-        """Only now: a second signal while other plugins finish would end the process with its own status."""
-        if self.signals is not None:
-            self.signals.restore()
 
     def close(self) -> None:
         """Let go of everything; may be called twice."""
@@ -320,3 +326,5 @@ class BenchmarkSession:
         if self._part is not None:
             self._part.close()
         self.checking.close()
+        if self.signals is not None:
+            self.signals.restore()
