@@ -1,4 +1,4 @@
-"""A pytest session with benchmark tests: which items, who answers, where results go.
+"""A pytest session with benchmark tests: who answers, which items are judged, where results go.
 
 The same plugin object works in three places: in a single process, in the controller of pytest-xdist
 (which holds record and engine and collects no tests), and in its workers (which only judge).
@@ -15,17 +15,18 @@ import pytest
 from nanolm import editions, entries
 from nanolm.engines import Engine, open_engine
 from nanolm.entries import Entry, summary
-from nanolm.errors import NanoLMError, SourceError, UsageError
+from nanolm.errors import NanoLMError, UsageError
 from nanolm.plugin import options
 from nanolm.plugin.checker import Checking, connect_checking, open_checking
-from nanolm.plugin.finish import Collected, Finish
+from nanolm.plugin.collected import Collected
+from nanolm.plugin.finish import Finish
 from nanolm.plugin.judging import Desk
 from nanolm.plugin.protocol import Runner
-from nanolm.plugin.recorded import Recorded, Ref, is_benchmark, ref_of
+from nanolm.plugin.recorded import Recorded, Ref, ref_of
 from nanolm.plugin.signals import Signals
 from nanolm.records import Record, adopt
-from nanolm.reports.folders import record_folder
 from nanolm.reports.progress import Progress
+from nanolm.reports.run_folder import record_folder
 from nanolm.run import Followed, Run, Selection, Suite, state
 from nanolm.verdicts import cache as caches
 from nanolm.verdicts import parts, versions
@@ -109,47 +110,7 @@ class BenchmarkSession:
         """What was derived for a model without an entry file."""
         return summary.lines(self.entry) if self.entry is not None else []
 
-    # collection
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_pycollect_makeitem(self, collector: Any, name: str, obj: Any) -> list[Any] | None:
-        """A benchmark that this edition does not have gives no test."""
-        if name.startswith("test_") and is_benchmark(obj) and not self.suite.of_module(name[5:]):
-            return []
-        return None
-
-    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test an item, named by the item's id."""
-        if "recorded" not in metafunc.fixturenames:
-            return
-        specs = self.suite.of_module(metafunc.function.__name__.removeprefix("test_"))
-        refs: list[Ref] = []
-        for spec in specs:
-            try:
-                refs += [(spec.slug, item) for item in self.suite.ids(spec.slug)]
-            except SourceError as error:  # the others can be run; this one is told in the summary
-                self.collected.without_data[spec.slug] = str(error)
-            except NanoLMError as error:
-                raise pytest.Collector.CollectError(str(error)) from None
-        # two benchmarks of one module in an edition: the ids say which is which
-        ids = [item if len(specs) == 1 else f"{slug}:{item}" for slug, item in refs]
-        metafunc.parametrize("item", refs, ids=ids, indirect=True)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Without the placeholders of benchmarks that have no data; a worker keeps its own share."""
-        if self.collected.without_data:
-            tests = [one for one in items if "recorded" in getattr(one, "fixturenames", ())]
-            names = {one.function.__name__ for one in tests if isinstance(one, pytest.Function)}
-            asked = {spec.slug for name in names for spec in self.suite.of_module(name.removeprefix("test_"))}
-            missing = {slug: why for slug, why in self.collected.without_data.items() if slug in asked}
-            self.collected.without_data = missing
-            items[:] = [
-                one for one in items if ref_of(one) or "recorded" not in getattr(one, "fixturenames", ())
-            ]
-        if self.worker is not None and "nanolm_share" in self.worker:
-            share, shares = self.worker["nanolm_share"]
-            items[:] = items[share::shares]
+    # what is asked for
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Now it is known which items are asked for."""

@@ -12,7 +12,8 @@ from markupsafe import Markup
 from nanolm.editions.edition import Edition
 from nanolm.reports import charts, evidence, site, viewer
 from nanolm.reports.card import card
-from nanolm.reports.folders import RunFolder, check_edition, runs, without_score
+from nanolm.reports.folders import check_edition, runs, without_score
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.gate import Gate, gate
 from nanolm.reports.table import Row, as_csv, as_json, rows
 from nanolm.schema import BenchmarkScore

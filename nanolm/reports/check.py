@@ -10,7 +10,7 @@ from rich.table import Table
 from nanolm.editions.edition import Edition
 from nanolm.editions.items import load_items
 from nanolm.errors import RecordError, ScoreError
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.gate import FILE, CheckFile
 from nanolm.scoring.sanity import Check, guess_chance, sanity
 

@@ -9,7 +9,7 @@ from nanolm.editions.frozen import read_frozen
 from nanolm.editions.read import suite_folder
 from nanolm.errors import ScoreError
 from nanolm.records import is_recorded
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.schema import Interval
 from nanolm.scoring import BenchmarkResult, score_entries
 from nanolm.verdicts import file

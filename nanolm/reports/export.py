@@ -9,7 +9,7 @@ import msgspec
 
 from nanolm.editions.edition import Edition
 from nanolm.errors import UsageError
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.viewer import as_text
 
 _ROWS = 4096  # rows in memory at a time

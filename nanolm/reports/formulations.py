@@ -11,7 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from nanolm.errors import ScoreError, UsageError, unknown
-from nanolm.reports.folders import RunFolder, edition_of, find
+from nanolm.reports.folders import edition_of, find
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.unmeasured import unmeasured
 from nanolm.schema import Interval
 from nanolm.scoring.formulations import Formulations, compare_formulations

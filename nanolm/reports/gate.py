@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from nanolm.errors import RecordError, ScoreError
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.scoring.sanity import Check
 
 FILE = "check.json"

@@ -13,7 +13,8 @@ from nanolm.entries.entry import Entry
 from nanolm.errors import RecordError, UsageError, unknown
 from nanolm.records import Record, is_recorded, provenance
 from nanolm.reports import details, publishable, score_file, summary
-from nanolm.reports.folders import edition_named, record_folder
+from nanolm.reports.folders import edition_named
+from nanolm.reports.run_folder import record_folder
 from nanolm.run import Suite
 from nanolm.schema import EntryScore, Output
 from nanolm.scoring import BenchmarkResult, Tally, entry_score, score_entry

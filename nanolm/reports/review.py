@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from nanolm.errors import UsageError
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.reply import Parts, parts
 from nanolm.reports.viewer import ItemsOf, as_text
 from nanolm.schema import Interval

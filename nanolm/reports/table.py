@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from nanolm.editions.edition import Edition
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.schema import EntryScore
 from nanolm.scoring import ranks
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.reply import parts
 from nanolm.verdicts.file import Key, VerdictLine
 

@@ -22,8 +22,8 @@ TESTS = "tests_benchmarks/test_knowledge.py"
 ARC = "arc-easy-mini"
 PLUGIN = """
 import functools
-from nanolm.engines import vllm
-vllm.STALL_SECONDS = 3.0
+from nanolm.engines import vllm, vllm_replica
+vllm_replica.STALL_SECONDS = 3.0
 vllm.installed_version = lambda: "{version}"
 vllm.VLLMEngine.__init__ = functools.partialmethod(
     vllm.VLLMEngine.__init__, worker="tests_protocol.engines.stand_in_worker", version="{version}"

@@ -12,7 +12,7 @@ from nanolm.cli import cli
 from nanolm.editions.edition import Edition
 from nanolm.errors import NanoLMError, RecordError, ScoreError
 from nanolm.reports.check import check
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.gate import gate
 
 WriteRun = Callable[..., Path]

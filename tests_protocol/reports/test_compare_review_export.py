@@ -13,7 +13,8 @@ from nanolm.cli import cli
 from nanolm.cli.compare import command as compare_command
 from nanolm.errors import NanoLMError, UsageError
 from nanolm.reports import review
-from nanolm.reports.folders import RunFolder, find
+from nanolm.reports.folders import find
+from nanolm.reports.run_folder import RunFolder
 
 WriteRun = Callable[..., Path]
 

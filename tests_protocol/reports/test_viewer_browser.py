@@ -12,7 +12,7 @@ import pytest
 from nanolm.editions.edition import Edition
 from nanolm.reports import review, review_page
 from nanolm.reports.board import build
-from nanolm.reports.folders import RunFolder
+from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.items import items_of
 
 pytestmark = pytest.mark.browser
