@@ -5,7 +5,7 @@ The same plugin object works in three places: in a single process, in the contro
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +112,12 @@ class BenchmarkSession:
 
     # what is asked for
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Now it is known which items are asked for."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Now it is known which items are asked for, unless collecting failed: then pytest says so."""
         if self.controller or self.entry is None or self.only_collects:
+            return
+        if session.testsfailed and not self.config.getoption("continue_on_collection_errors"):
             return
         refs = [ref for item in session.items if (ref := ref_of(item)) is not None]
         if not refs:
@@ -233,8 +236,15 @@ class BenchmarkSession:
         if self.run is not None:
             self.run.stop()
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
+        """Last of all, and also where another plugin fails at its own end."""
+        try:
+            yield
+        finally:
+            self._end(session, exitstatus)
+
+    def _end(self, session: pytest.Session, exitstatus: int) -> None:
         """Scores, files, exit status."""
         if self.progress is not None:
             self.progress.stop()
