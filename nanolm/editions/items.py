@@ -16,7 +16,7 @@ from nanolm.editions import exclusions, item_cache, known, prompt
 from nanolm.editions.edition import BenchmarkSpec, Edition
 from nanolm.editions.frozen import check_frozen, read_frozen
 from nanolm.editions.read import called, sources_of, suite_folder
-from nanolm.errors import EditionError, ItemError, SourceError, UsageError, unknown
+from nanolm.errors import EditionError, ItemError, SourceError, UsageError, counted, unknown
 from nanolm.schema import Item, Prompt
 from nanolm.sources import cache
 from nanolm.sources.files import FileState, held_files, source_file
@@ -180,8 +180,9 @@ def _check(edition: Edition, spec: BenchmarkSpec, built: BenchmarkItems, whole: 
     check_ids(spec, built, _place(edition, spec))
     if whole and len(built.items) != spec.items:
         raise ItemError(
-            f"{_place(edition, spec)} items = {spec.items:,}, but {spec.slug} has {len(built.items):,} items "
-            f"and {len(built.excluded):,} excluded rows; are the source files whole?"
+            f"{_place(edition, spec)} items = {spec.items:,}, but {spec.slug} has "
+            f"{counted(len(built.items), 'item')} and {counted(len(built.excluded), 'excluded row')}; "
+            "are the source files whole?"
         )
     if whole:
         check_chance(built, _place(edition, spec))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from nanolm.editions.edition import Edition
-from nanolm.entries import artefacts, decoding, eligibility, gguf, headers, prescribed, stops, tokens
+from nanolm.entries import artefacts, decoding, eligibility, gguf, headers, prescribed, reasons, stops, tokens
 from nanolm.entries import context as window
 from nanolm.entries import mode as modes_of
 from nanolm.entries.artefacts import Artefacts, Folder
@@ -15,7 +15,7 @@ from nanolm.entries.entry import Entry, Mode
 from nanolm.entries.entry_file import complete
 from nanolm.entries.parameters import Audit, audit
 from nanolm.entries.renderer import gguf_template
-from nanolm.entries.template import CLOCK, ChatTemplate
+from nanolm.entries.template import ChatTemplate
 from nanolm.entries.weights import sha256
 from nanolm.errors import EntryError, counted
 
@@ -95,24 +95,25 @@ def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edi
         end_markers=ends.markers,
         reasoning=modes_of.reasoning(template, modes, chosen) if template else None,
         decoding=settings,
-        not_publishable_because=_warnings(UNOFFICIAL, _over(count, edition)),
+        not_publishable_because=_warnings(UNOFFICIAL, reasons.over_the_limit(count, edition)),
         reasons={
             "parameters": (
-                f"{counted(count.tensors, 'tensor')}, {count.header_total:,} elements; {_left_out(count)}"
+                f"{counted(count.tensors, 'tensor')}, {count.header_total:,} elements; "
+                f"{reasons.left_out(count)}"
             ),
             "context": context_why,
-            "mode": _mode_why(modes, mode),
+            "mode": reasons.of_mode(modes, mode),
             "template_sha256": f"from {file}" if file else "the prompt is the bare text",
             "decoding": settings_why,
             "stop_ids": ends.why,
-            "add_bos": _bos_why(bos, tokenizer) if template else _prefix_why(tokenizer),
+            "add_bos": reasons.of_bos(bos, tokenizer) if template else reasons.of_prefix(tokenizer),
         },
         warnings=_warnings(
             *count.notes,
             *ends.warnings,
             *advice,
-            _clock(template),
-            _own_code(config),
+            reasons.clock(template),
+            reasons.own_code(config),
             tokens.disagreement(tokenizer, source),
         ),
     )
@@ -163,13 +164,13 @@ def from_gguf(path: Path, mode: Mode | None, edition: Edition | None) -> Entry:
         reasons={
             "parameters": f"elements of {counted(len(file.tensors), 'tensor')}, before quantisation",
             "context": f"{file.architecture}.context_length",
-            "mode": _mode_why(modes, mode),
+            "mode": reasons.of_mode(modes, mode),
             "template_sha256": "from tokenizer.chat_template" if template else "the prompt is the bare text",
             "decoding": "a GGUF file holds no generation_config.json, so decoding is greedy",
             "stop_ids": ends.why,
             "add_bos": f"tokenizer.ggml.add_bos_token is {file.adds_bos}",
         },
-        warnings=_warnings(*ends.warnings, _sampling_metadata(file)),
+        warnings=_warnings(*ends.warnings, reasons.unused_sampling(file)),
     )
     return complete(entry, edition)
 
@@ -232,32 +233,6 @@ def _suffix(modes: modes_of.Modes, chosen: Mode, wanted: Mode | None, has_templa
     return f"-{chosen}" if two else ""
 
 
-def _mode_why(modes: modes_of.Modes, wanted: Mode | None) -> str:
-    if modes.switch is None:
-        return f"{modes.kind}: {modes.why}"
-    how = "as asked" if wanted else f"{modes.default} is the template's own default"
-    return f"{modes.kind}: {modes.why}; {how}, the other entry is #think or #no-think behind the reference"
-
-
-def _clock(template: ChatTemplate | None) -> str:
-    if template is None or "strftime_now" not in template.source:
-        return ""
-    return f"the template asks for today's date; its clock stands at {CLOCK:%Y-%m-%d}, so prompts never drift"
-
-
-def _own_code(config: dict[str, Any]) -> str:
-    if not config.get("auto_map"):
-        return ""
-    return "config.json names code of the model's own (auto_map); it is never run, the engine uses its own"
-
-
-def _over(count: Audit, edition: Edition | None) -> str:
-    limit = edition.parameter_limit if edition else 600_000_000
-    if count.with_buffers <= limit or count.parameters > limit:  # `complete` says the latter
-        return ""
-    return f"{count.with_buffers:,} parameters with buffers, at most {limit:,} (protocol §2, ruling 68)"
-
-
 def _stops(
     source: Artefacts, config: dict[str, Any], tokenizer: Any, template: ChatTemplate | None
 ) -> stops.Stops:
@@ -289,28 +264,8 @@ def _begins_with_bos(tokenizer: Any, template: ChatTemplate, arguments: dict[str
     return bool(ids) and ids[0] == tokenizer.bos_token_id
 
 
-def _bos_why(adds: bool, tokenizer: Any) -> str:
-    if adds:
-        return f"the tokenizer puts {tokenizer.bos_token} in front and the template omits it: added once"
-    return "the tokenizer puts no BOS in front, or the template writes it"
-
-
-def _prefix_why(tokenizer: Any) -> str:
-    front = " ".join(tokenizer.convert_ids_to_tokens(list(tokens.prefix(tokenizer))))
-    return f"as for every text, the tokenizer's own rule puts {front or 'nothing'} in front"
-
-
-def _left_out(count: Audit) -> str:
-    return ", ".join(f"left out {item.name} ({item.why})" for item in count.left_out[:3]) or "none left out"
-
-
 def _warnings(*lines: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
-
-
-def _sampling_metadata(file: gguf.GGUF) -> str:
-    keys = sorted(key for key in file.metadata if key.startswith("general.sampling."))
-    return f"the file carries sampling values that are not used: {', '.join(keys)}" if keys else ""
 
 
 def _content(source: Artefacts, count: Audit) -> str:

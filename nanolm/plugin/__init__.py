@@ -76,6 +76,7 @@ def _load(config: pytest.Config) -> None:
 
     from nanolm.errors import NanoLMError
     from nanolm.plugin import fixtures
+    from nanolm.plugin.collecting import Collecting
     from nanolm.plugin.outcomes import Outcomes
     from nanolm.plugin.session import BenchmarkSession
 
@@ -84,6 +85,8 @@ def _load(config: pytest.Config) -> None:
     except NanoLMError as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(plugin, SESSION)
+    collecting = Collecting(plugin.suite, plugin.collected, plugin.worker or {})
+    config.pluginmanager.register(collecting, "nanolm-collecting")
     outcomes = Outcomes(config, plugin.collected, is_worker=plugin.worker is not None)
     config.pluginmanager.register(outcomes, "nanolm-outcomes")
     if plugin.controller:

@@ -26,16 +26,9 @@ class Controller:
         node.workerinput["nanolm_run"] = self.session.name
         if self.session.entry is not None:
             node.workerinput["nanolm_entry"] = msgspec.json.encode(self.session.entry)
-        if (
-            self.session.run is not None
-            and self.session.checking.checker is None
-            and not self.session.checking.why_not
-        ):
-            self.session.checking = open_checking(
-                self.session.suite, self.session.code_of(self.session.edition.benchmarks)
-            )
-        node.workerinput["nanolm_checking"] = self.session.checking.address
-        node.workerinput["nanolm_no_checking"] = self.session.checking.why_not
+        checking = self._checking()
+        node.workerinput["nanolm_checking"] = checking.address
+        node.workerinput["nanolm_no_checking"] = checking.why_not
 
     def _checking(self) -> Checking:
         """The evaluators, opened for the first worker and shared with all."""
@@ -46,10 +39,10 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
-        """A worker that died leaves its share to the one in its place."""
-        self.session.collected.without_data |= getattr(node, "workeroutput", {}).get(
-            "nanolm_without_data", {}
-        )
+        """What a worker could not do is the run's; one that died leaves its share to the one in its place."""
+        output = getattr(node, "workeroutput", {})
+        self.session.collected.without_data |= output.get("nanolm_without_data", {})
+        self.session.say_of_the_part(output.get("nanolm_part_error", ""))
         if error:
             self.shares.take_back(node.gateway.id)
 

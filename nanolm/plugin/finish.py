@@ -1,13 +1,10 @@
 """The end of a run: results to scores, files, the summary and the exit status."""
 
 import contextlib
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import numpy as np
 import pytest
 
 from nanolm.editions import load_ids
@@ -15,86 +12,14 @@ from nanolm.entries import Entry
 from nanolm.errors import NanoLMError, SourceError
 from nanolm.plugin import gate
 from nanolm.plugin.checker import Checking
-from nanolm.plugin.judging import Properties
+from nanolm.plugin.collected import Collected
 from nanolm.records import provenance
 from nanolm.reports import details, junit, publishable, score_file, summary, terminal
-from nanolm.run import Run, Selection, Suite
+from nanolm.run import Run, Suite
 from nanolm.schema import EntryScore
-from nanolm.scoring import BenchmarkResult, entry_score, score_entry
+from nanolm.scoring import entry_score, score_entry
 from nanolm.verdicts import file as verdict_file
 from nanolm.verdicts import parts
-
-_REASON = re.compile(r"(\w+)=(\d+)")
-
-
-class Row(msgspec.Struct):
-    """A test's result as its report brought it."""
-
-    nodeid: str
-    status: str
-    seconds: float
-    text: str
-    properties: Properties
-    """In the order of `ItemResult.properties`."""
-
-
-class Collected:
-    """The results of a session, by item."""
-
-    def __init__(self, suite: Suite) -> None:
-        self.suite = suite
-        self.selection: Selection = {}
-        self.rows: dict[tuple[str, str], Row] = {}
-        self.invalid: list[Row] = []
-        self.without_data: dict[str, str] = {}
-        """Benchmarks that could not be run for want of data, and what to do."""
-
-    def add(self, report: pytest.TestReport, status: str) -> None:
-        """Keep a report's numbers; the report itself is not kept."""
-        text = report.longrepr if isinstance(report.longrepr, str) else str(report.longrepr or "")
-        row = Row(report.nodeid, status, report.duration, text, Properties(report.user_properties))
-        if status == "invalid":
-            self.invalid.append(row)
-        if row.properties:
-            self.rows[str(row.properties[0][1]), str(row.properties[1][1])] = row
-
-    def count(self, status: str) -> int:
-        """How many items have it."""
-        return sum(row.status == status for row in self.rows.values())
-
-    def result(self, slug: str, samples: int) -> BenchmarkResult | None:
-        """One benchmark's counts, in the edition's order of items; None when nothing of it was run."""
-        items = self.selection.get(slug, ())
-        if not items:
-            return None
-        correct = np.zeros(len(items), dtype=np.uint8)
-        reasons: dict[str, int] = {}
-        seen = tokens = 0
-        for place, item in enumerate(items):
-            row = self.rows.get((slug, item))
-            if row is None:
-                reasons["missing"] = reasons.get("missing", 0) + samples
-                continue
-            properties = dict(row.properties)
-            correct[place] = properties["right"]
-            tokens += properties["output_tokens"]
-            seen += samples
-            for reason, count in _REASON.findall(properties["reason"]):
-                reasons[reason] = reasons.get(reason, 0) + int(count)
-                seen -= int(count) if reason == "missing" else 0
-        chance, rule = self.suite.chance(slug)
-        return BenchmarkResult(
-            slug=slug,
-            category=self.suite.edition.benchmarks[slug].category,
-            chance=chance,
-            chance_rule=rule,
-            items=items,
-            correct=correct,
-            samples=samples,
-            mean_output_tokens=tokens / seen if seen else 0.0,
-            truncated_share=reasons.get("truncated", 0) / seen if seen else 0.0,
-            reasons=dict(sorted(reasons.items())),
-        )
 
 
 class Finish:
@@ -167,7 +92,7 @@ class Finish:
                 self.files.append(run.record.compressed)
         except (NanoLMError, OSError) as error:
             self.problems.append(f"writing the reports failed: {error}")
-        self.advice = terminal.advice(run)
+        self.advice = terminal.advice(run, stopped=bool(session.shouldfail))
         others = session.testsfailed - collected.count("wrong") - len(collected.invalid)
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return int(bool(self.problems or self.missed) or others > 0)

@@ -66,13 +66,22 @@ def conditions(gate: str, benchmarks: list[str], categories: list[str]) -> list[
     where = "--gate"
     if path.is_file():
         where = str(path)
-        lines = [line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines()]
+        lines = [line.partition("#")[0].strip() for line in _text(path).splitlines()]
     else:
         lines = [part.strip() for part in gate.split(",")]
     found = [_condition(line, where, benchmarks, categories) for line in lines if line]
     if not found:
         raise UsageError(f"{where}: no condition in {gate!r}; expected for example index >= 12.5")
     return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"--gate={path} can't be read: {error}; expected a text file with one condition a line"
+        ) from None
 
 
 def _condition(text: str, where: str, benchmarks: list[str], categories: list[str]) -> Condition:

@@ -1,5 +1,6 @@
 """What is wrong with the options of a run, told at the door: before a folder or a record is made."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,20 @@ def check(config: pytest.Config) -> None:
         raise UsageError(f"--replicas={replicas}: expected at least 1 vLLM engine")
     if not option("reports_dir").strip():
         raise UsageError("--reports-dir is empty; expected the folder where records and reports go")
+    if option("xmlpath", None):
+        _check_own_report(config.invocation_params.dir / Path(option("xmlpath")).expanduser())
+
+
+def _check_own_report(path: Path) -> None:
+    """Raises `UsageError` where pytest could not write its own report: it would fail at the very end."""
+    folder = next(above for above in path.parents if above.exists())
+    wrong = ""
+    if not folder.is_dir():
+        wrong = f"{folder} is no folder"
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        wrong = "no permission to write it"
+    if wrong:
+        raise UsageError(f"--junitxml={path} can't be written: {wrong}; expected a file that can be")
 
 
 def replayed(config: pytest.Config) -> Path | None:

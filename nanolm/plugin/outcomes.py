@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nanolm.plugin.finish import Collected
+from nanolm.plugin.collected import Collected
 from nanolm.plugin.protocol import STATUS
 from nanolm.plugin.recorded import ref_of
 

@@ -1,11 +1,11 @@
-"""A pytest session with benchmark tests: which items, who answers, where results go.
+"""A pytest session with benchmark tests: who answers, which items are judged, where results go.
 
 The same plugin object works in three places: in a single process, in the controller of pytest-xdist
 (which holds record and engine and collects no tests), and in its workers (which only judge).
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,14 @@ import pytest
 from nanolm import editions, entries
 from nanolm.engines import Engine, open_engine
 from nanolm.entries import Entry, summary
-from nanolm.errors import NanoLMError, SourceError, UsageError
+from nanolm.errors import NanoLMError, UsageError
 from nanolm.plugin import options
 from nanolm.plugin.checker import Checking, connect_checking, open_checking
-from nanolm.plugin.finish import Collected, Finish
+from nanolm.plugin.collected import Collected
+from nanolm.plugin.finish import Finish
 from nanolm.plugin.judging import Desk
 from nanolm.plugin.protocol import Runner
-from nanolm.plugin.recorded import Recorded, Ref, is_benchmark, ref_of
+from nanolm.plugin.recorded import Recorded, Ref, ref_of
 from nanolm.plugin.signals import Signals
 from nanolm.records import Record, adopt
 from nanolm.reports.progress import Progress
@@ -109,51 +110,14 @@ class BenchmarkSession:
         """What was derived for a model without an entry file."""
         return summary.lines(self.entry) if self.entry is not None else []
 
-    # collection
+    # what is asked for
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_pycollect_makeitem(self, collector: Any, name: str, obj: Any) -> list[Any] | None:
-        """A benchmark that this edition does not have gives no test."""
-        if name.startswith("test_") and is_benchmark(obj) and not self.suite.of_module(name[5:]):
-            return []
-        return None
-
-    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """One test an item, named by the item's id."""
-        if "recorded" not in metafunc.fixturenames:
-            return
-        specs = self.suite.of_module(metafunc.function.__name__.removeprefix("test_"))
-        refs: list[Ref] = []
-        for spec in specs:
-            try:
-                refs += [(spec.slug, item) for item in self.suite.ids(spec.slug)]
-            except SourceError as error:  # the others can be run; this one is told in the summary
-                self.collected.without_data[spec.slug] = str(error)
-            except NanoLMError as error:
-                raise pytest.Collector.CollectError(str(error)) from None
-        # two benchmarks of one module in an edition: the ids say which is which
-        ids = [item if len(specs) == 1 else f"{slug}:{item}" for slug, item in refs]
-        metafunc.parametrize("item", refs, ids=ids, indirect=True)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Without the placeholders of benchmarks that have no data; a worker keeps its own share."""
-        if self.collected.without_data:
-            tests = [one for one in items if "recorded" in getattr(one, "fixturenames", ())]
-            names = {one.function.__name__ for one in tests if isinstance(one, pytest.Function)}
-            asked = {spec.slug for name in names for spec in self.suite.of_module(name.removeprefix("test_"))}
-            missing = {slug: why for slug, why in self.collected.without_data.items() if slug in asked}
-            self.collected.without_data = missing
-            items[:] = [
-                one for one in items if ref_of(one) or "recorded" not in getattr(one, "fixturenames", ())
-            ]
-        if self.worker is not None and "nanolm_share" in self.worker:
-            share, shares = self.worker["nanolm_share"]
-            items[:] = items[share::shares]
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Now it is known which items are asked for."""
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Now it is known which items are asked for, unless collecting failed: then pytest says so."""
         if self.controller or self.entry is None or self.only_collects:
+            return
+        if session.testsfailed and not self.config.getoption("continue_on_collection_errors"):
             return
         refs = [ref for item in session.items if (ref := ref_of(item)) is not None]
         if not refs:
@@ -262,22 +226,35 @@ class BenchmarkSession:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Signals are taken once a run can be ended in good order."""
         if self.run is not None:
-            self.signals = Signals()
+            self.signals = Signals(trace=bool(self.config.getoption("fulltrace", False)))
 
     # the end
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """Before pytest-xdist waits for its workers: they wait for outputs as long as there may be more."""
+        if self.run is not None:
+            self.run.stop()
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
+        """Last of all, and also where another plugin fails at its own end."""
+        try:
+            yield
+        finally:
+            self._end(session, exitstatus)
+
+    def _end(self, session: pytest.Session, exitstatus: int) -> None:
         """Scores, files, exit status."""
-        if self.worker is not None:
-            output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
-            output["nanolm_without_data"] = self.collected.without_data
         if self.progress is not None:
             self.progress.stop()
         if self._part is not None:
             self._part.close()
-            if self._part.error and self.finish is not None:
-                self.finish.problems.append(f"writing the verdicts failed: {self._part.error}")
+            self.say_of_the_part(self._part.error)
+        if self.worker is not None:
+            output: dict[str, Any] = self.config.workeroutput  # type: ignore[attr-defined]
+            output["nanolm_without_data"] = self.collected.without_data
+            output["nanolm_part_error"] = self._part.error if self._part is not None else ""
         if self.run is not None and self.finish is not None and self.collected.selection:
             interrupted = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
             if interrupted or session.shouldstop or session.shouldfail:
@@ -291,6 +268,12 @@ class BenchmarkSession:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self.close()
 
+    def say_of_the_part(self, error: str) -> None:
+        """Verdicts that could not be written (the disk is full) make the run invalid; each reason once."""
+        problem = f"writing the verdicts failed: {error}"
+        if error and self.finish is not None and problem not in self.finish.problems:
+            self.finish.problems.append(problem)
+
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table, what was missing, and where the files are."""
         if self.finish is None:
@@ -300,12 +283,6 @@ class BenchmarkSession:
         else:
             for problem in self.finish.problems:
                 terminalreporter.write_line(f"Not valid: {problem}", red=True)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self) -> None:
-        """Only now: a second signal while other plugins finish would end the process with its own status."""
-        if self.signals is not None:
-            self.signals.restore()
 
     def close(self) -> None:
         """Let go of everything; may be called twice."""
@@ -320,3 +297,5 @@ class BenchmarkSession:
         if self._part is not None:
             self._part.close()
         self.checking.close()
+        if self.signals is not None:
+            self.signals.restore()

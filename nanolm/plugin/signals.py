@@ -8,13 +8,23 @@ from typing import Any
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
+class Interrupted(KeyboardInterrupt):
+    """A signal ended the run. pytest ends as for Ctrl-C; where in the code it came is of no use to a reader,
+    and pytest prints that place for what is called `KeyboardInterrupt` only."""
+
+
+Interrupted.__module__ = "nanolm"  # pytest's line says `nanolm.Interrupted`
+
+
 class Signals:
     """The first signal ends the run as Ctrl-C does, the second is let pass, the third ends it at once.
 
     A job that is cancelled or preempted gets SIGTERM, often several, and has a while to tidy up.
+    `trace`: pytest's `--full-trace` is to show where the signal came.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, trace: bool = False) -> None:
+        self._error = KeyboardInterrupt if trace else Interrupted
         self._before: dict[int, Any] = {}
         self._count = 0
         if threading.current_thread() is threading.main_thread():
@@ -24,7 +34,7 @@ class Signals:
     def _received(self, number: int, _: FrameType | None) -> None:
         self._count += 1
         if self._count == 1:
-            raise KeyboardInterrupt(signal.Signals(number).name)
+            raise self._error(signal.Signals(number).name)
         for one in _NUMBERS:
             signal.signal(one, signal.SIG_DFL)
 

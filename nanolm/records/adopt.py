@@ -1,8 +1,8 @@
 """A record carried over from the edition that a patch edition inherits from (§10: it generates nothing)."""
 
 import os
+import secrets
 import shutil
-import tempfile
 from pathlib import Path
 
 from nanolm.errors import RecordError
@@ -23,17 +23,15 @@ def adopt(source: Path, folder: Path) -> bool:
             continue
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
-            os.close(handle)
+            temporary = folder / f".{name}.{secrets.token_hex(4)}"
             try:
                 shutil.copyfile(source / name, temporary)
-                os.chmod(temporary, 0o644)
                 os.link(temporary, folder / name)
                 copied = True
             except FileExistsError:
                 pass
             finally:
-                os.unlink(temporary)
+                temporary.unlink(missing_ok=True)
         except OSError as error:
             raise RecordError(
                 f"can't carry the record {source / name} over to {folder}: {error.strerror}; "

@@ -1,6 +1,7 @@
 """The summary of a run: one table, what went wrong, and where the files are."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -71,21 +72,37 @@ def show(
         console.print("[red]Gate not met:[/red] " + _plain(condition), soft_wrap=True)
     if problems:
         console.print(_plain(advice), soft_wrap=True)
-    where = Path(os.path.relpath(folder))
-    names = ", ".join(dict.fromkeys(path.name for path in files))
     record = "outputs.jsonl.zst" if (folder / "outputs.jsonl.zst").exists() else "outputs.jsonl"
-    shown = where if not str(where).startswith("..") else folder
-    names = ", ".join(dict.fromkeys([record, *names.split(", ")])) if names else record
-    console.print(f"Files: {_plain(str(shown))}/ ({names})", soft_wrap=True)
+    console.print(f"Files: {_plain(where([folder / record, *files]))}", soft_wrap=True)
     reporter.write(out.getvalue())
 
 
-def advice(run: Run) -> str:
-    """What to do after a run that is not valid: the same again only where that can go better."""
+def where(files: Sequence[Path]) -> str:
+    """The files by folder, each folder as it can be pasted: relative to the working directory where it lies
+    below it, else absolute."""
+    folders: dict[Path, dict[str, None]] = {}
+    for path in files:
+        folders.setdefault(Path(os.path.abspath(path.parent)), {})[path.name] = None
+    here = Path.cwd()
+    parts = []
+    for folder, names in folders.items():
+        shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
+        text = shlex.quote(f"{shown}/") if " " in str(shown) else f"{shown}/"
+        parts.append(f"{text} ({', '.join(names)})")
+    return ", ".join(parts)
+
+
+def advice(run: Run, *, stopped: bool = False) -> str:
+    """What to do after a run that is not valid: the same again only where that can go better.
+
+    `stopped`: at a wrong answer, as pytest was asked to.
+    """
     if run.mode == "none" and not all(map(run.record.has, run.keys)):
         return "What is recorded is kept: run it without --record-mode=none to generate what is missing."
     if run.never_began:
         return "Nothing new was generated: mend what is said above first, then run the command again."
+    if stopped:
+        return "What is recorded is kept: -x and --maxfail stop at wrong answers; run it without them to go on."
     return "What is recorded is kept: run the same command again to go on."
 
 

@@ -8,7 +8,6 @@ that ended without the evaluator's verdict: it may not have been the program tha
 
 import hashlib
 import os
-import queue
 import threading
 import time
 from collections import deque
@@ -21,7 +20,7 @@ from typing import Any, Self
 import msgspec
 
 from nanolm.errors import SandboxError, unknown
-from nanolm.sandbox import truth
+from nanolm.sandbox import stream, truth
 from nanolm.sandbox.datasets import Dataset
 from nanolm.sandbox.probe import probe
 from nanolm.sandbox.program import SLOW_SECONDS, Program, ProgramResult, Run, result
@@ -33,9 +32,6 @@ PATIENCE_SECONDS = 20.0
 
 FAILURES = 3
 """Sandboxes in a row that can't be started; then no other is tried, which may take minutes each."""
-
-
-_Finished = tuple[Hashable, "Future[ProgramResult]"]
 
 
 class _Job(msgspec.Struct, eq=False):
@@ -132,40 +128,8 @@ class Evaluators:
         return self.submit(dataset, task, program).result()
 
     def check_all(self, programs: Iterable[Program]) -> Iterator[tuple[Hashable, ProgramResult]]:
-        """Verdicts as they finish, in whatever order.
-
-        `programs` may be slow or endless (generation is going on): it is read in a thread of its own,
-        and results come while it is being read. Its exception is raised here, after the results of what
-        it had given.
-        """
-        done: queue.SimpleQueue[_Finished | BaseException | int] = queue.SimpleQueue()
-
-        def read() -> None:
-            count = 0
-            try:
-                for asked in programs:
-                    future = self.submit(asked.dataset, asked.task, asked.program)
-                    future.add_done_callback(lambda f, key=asked.key: done.put((key, f)))  # type: ignore[misc]
-                    count += 1
-            except BaseException as error:
-                done.put(error)
-            done.put(count)
-
-        threading.Thread(target=read, name="nanolm-programs", daemon=True).start()
-        given: int | None = None
-        seen = 0
-        failure: BaseException | None = None
-        while given is None or seen < given:
-            got = done.get()
-            if isinstance(got, int):
-                given = got
-            elif isinstance(got, BaseException):
-                failure = got
-            else:
-                seen += 1
-                yield got[0], got[1].result()
-        if failure is not None:
-            raise failure
+        """Verdicts as they finish, in whatever order (`stream.verdicts`)."""
+        return stream.verdicts(self.submit, programs)
 
     def submit(self, dataset: str, task: str, program: str) -> "Future[ProgramResult]":
         """Hand a program over. Equal programs for one task that wait or run share one run.

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from nanolm.errors import NanoLMError, SandboxError
+from nanolm.sandbox import stream
 from nanolm.sandbox.pool import Evaluators
 from nanolm.sandbox.program import Program, ProgramResult
 
@@ -158,7 +159,7 @@ class SharedEvaluators:
 
     def check_all(self, programs: Iterable[Program]) -> Iterator[tuple[Hashable, ProgramResult]]:
         """As `Evaluators.check_all`."""
-        return Evaluators.check_all(self, programs)  # type: ignore[arg-type]
+        return stream.verdicts(self.submit, programs)
 
     def submit(self, dataset: str, task: str, program: str) -> "Future[ProgramResult]":
         """As `Evaluators.submit`; every failure comes through the future."""

@@ -1,8 +1,8 @@
 """Runs inside the sandbox, by the evaluators' own Python: the only code that touches programs.
 
-Standard library and the official evaluators only; nothing of nanolm is imported (the file stands
-alone in the sandbox). It is process 1 of its own pid namespace: signals from inside can't kill it,
-and what a sample leaves behind becomes its child and is killed.
+Standard library and the official evaluators only; nothing of nanolm is imported. The file is mounted
+alone into the sandbox, so it stays one file, however long. It is process 1 of its own pid namespace:
+signals from inside can't kill it, and what a sample leaves behind becomes its child and is killed.
 
     zygote.py truth SUITE SUBSET                reads task ids, writes frames of ground truth
     zygote.py serve SUITE SUBSET TRUTH INDEX    reads programs, writes verdicts

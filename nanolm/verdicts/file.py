@@ -1,7 +1,7 @@
 """`verdicts.jsonl`: one line an output, in the edition's own order, the same bytes for the same verdicts."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -133,19 +133,18 @@ def write_encoded(path: Path, lines: Iterable[bytes]) -> int:
     """As `write`, of lines that are encoded already. They may be read from the old file as they go."""
     path.parent.mkdir(parents=True, exist_ok=True)
     count = 0
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    name = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with name.open("xb") as file:
             for one in lines:
                 file.write(one)
                 file.write(b"\n")
                 count += 1
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
-        os.unlink(name)
+        name.unlink(missing_ok=True)
         raise
     return count
 

@@ -6,12 +6,12 @@ equal questions under way, and come later than they are asked for.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 from nanolm.answers import code, math_expression
 from nanolm.entries.entry import Entry, Reasoning
@@ -19,10 +19,10 @@ from nanolm.errors import SandboxError
 from nanolm.schema import Answer, Item, Output, Verdict
 from nanolm.verdicts import cache as caches
 from nanolm.verdicts import reading, versions
+from nanolm.verdicts.asked import Questions
 from nanolm.verdicts.pool import SECONDS, Equality, MathPool
 
 Pair = tuple[Item, Output]
-_Word = TypeVar("_Word")
 
 
 class Checked(Protocol):
@@ -86,7 +86,7 @@ class Judge:
         self._cache = caches.VerdictCache(cache)
         self._versions = versions.key(math_expression.PACKAGES)
         self._math = MathPool(workers, seconds)
-        self._under_way: dict[bytes, Future[str]] = {}
+        self._questions = Questions(self._cache)
         self._lock = Lock()
 
     @classmethod
@@ -179,7 +179,7 @@ class Judge:
         def ask() -> Future[Equality]:
             return self._math.submit(item.gold, answer.value)
 
-        return self._asked(key, ask, _math_text, lambda kept: self._math_verdict(answer, kept))
+        return self._questions.ask(key, ask, _math_text, lambda kept: self._math_verdict(answer, kept))
 
     def _math_verdict(self, answer: Answer, kept: str) -> Verdict:
         word, _, note = kept.partition(" ")
@@ -212,55 +212,7 @@ class Judge:
             return code.not_run(answer, str(error))
 
         kept = self._cache.get(key)
-        return finish(kept) if kept is not None else self._asked(key, ask, _code_text, finish, failed)
-
-    def _asked(
-        self,
-        key: bytes,
-        ask: "Callable[[], Future[_Word]]",
-        text: Callable[[_Word], tuple[str, bool]],
-        finish: Callable[[str], Verdict],
-        failed: Callable[[SandboxError], Verdict] | None = None,
-    ) -> "Future[Verdict]":
-        """Ask, unless the same question is under way already; `text` says what of the answer is kept."""
-        with self._lock:
-            shared = self._under_way.get(key)
-            first = shared is None
-            if shared is None:
-                shared = self._under_way[key] = Future()
-        if first:
-            self._ask(key, ask, text, shared)
-        return _then(shared, finish, failed)
-
-    def _ask(
-        self,
-        key: bytes,
-        ask: "Callable[[], Future[_Word]]",
-        text: Callable[[_Word], tuple[str, bool]],
-        shared: "Future[str]",
-    ) -> None:
-        def answered(future: "Future[_Word]") -> None:
-            try:
-                kept, keep = text(future.result())
-            except BaseException as error:
-                self._forget(key)
-                shared.set_exception(error)
-                return
-            if keep:
-                self._cache.put(key, kept)
-            self._forget(key)
-            shared.set_result(kept)
-
-        try:
-            ask().add_done_callback(answered)
-        except BaseException as error:
-            self._forget(key)
-            shared.set_exception(error)
-            raise
-
-    def _forget(self, key: bytes) -> None:
-        with self._lock:
-            del self._under_way[key]
+        return finish(kept) if kept is not None else self._questions.ask(key, ask, _code_text, finish, failed)
 
     def close(self) -> None:
         """Ends the math workers and writes the cache. What is under way is cancelled. The checker is the
@@ -275,29 +227,6 @@ class Judge:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _then(
-    shared: "Future[str]",
-    finish: Callable[[str], Verdict],
-    failed: Callable[[SandboxError], Verdict] | None = None,
-) -> "Future[Verdict]":
-    """The verdict that follows from a text that comes later, or from the sandbox's failure to give one."""
-    result: Future[Verdict] = Future()
-
-    def done(future: "Future[str]") -> None:
-        try:
-            result.set_result(finish(future.result()))
-        except SandboxError as error:
-            if failed is None:
-                result.set_exception(error)
-            else:
-                result.set_result(failed(error))
-        except BaseException as error:
-            result.set_exception(error)
-
-    shared.add_done_callback(done)
-    return result
 
 
 def _math_text(found: Equality) -> tuple[str, bool]:

@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -32,12 +33,16 @@ class Part:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._file = (folder / _PATTERN.replace("*", name)).open("wb")
         self.error = ""
+        self._file: BinaryIO | None = None
+        try:
+            self._file = (folder / _PATTERN.replace("*", name)).open("wb")
+        except OSError as error:
+            self.error = str(error)
 
     def add(self, line: VerdictLine) -> None:
         """Append one verdict."""
-        if not self.error:
+        if self._file is not None and not self.error:
             try:
                 self._file.write(file.encode(line) + b"\n")
             except OSError as error:
@@ -45,6 +50,8 @@ class Part:
 
     def close(self) -> None:
         """Everything added is in the file, or `error` says why not; may be called twice."""
+        if self._file is None:
+            return
         try:
             self._file.close()
         except OSError as error:

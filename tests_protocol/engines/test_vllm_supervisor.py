@@ -11,8 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from nanolm.engines import frames
-from nanolm.engines import vllm as supervisor
+from nanolm.engines import frames, vllm_replica
 from nanolm.engines.gather import Gathered, fitting
 from nanolm.engines.vllm import VLLMEngine
 from nanolm.errors import EngineError
@@ -72,14 +71,14 @@ def test_every_request_is_answered_once(engine: VLLMEngine) -> None:
 def note_work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many requests each message to a worker holds, as they are sent."""
     sent: list[int] = []
-    send = supervisor.Replica.send
+    send = vllm_replica.Replica.send
 
-    def noted(self: supervisor.Replica, message: frames.ToWorker) -> None:
+    def noted(self: vllm_replica.Replica, message: frames.ToWorker) -> None:
         if isinstance(message, frames.Work):
             sent.append(len(message.messages))
         send(self, message)
 
-    monkeypatch.setattr(supervisor.Replica, "send", noted)
+    monkeypatch.setattr(vllm_replica.Replica, "send", noted)
     return sent
 
 
@@ -140,7 +139,7 @@ def test_only_the_request_that_ends_the_worker_is_an_error(engine: VLLMEngine) -
 
 
 def test_a_hung_worker_is_replaced(engine: VLLMEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "STALL_SECONDS", 0.5)
+    monkeypatch.setattr(vllm_replica, "STALL_SECONDS", 0.5)
     (done,) = engine.generate([ask(0, 3)])
     assert done.finish_reason == "error"
     assert "no step for" in (done.error or "")

@@ -22,8 +22,8 @@ TESTS = "tests_benchmarks/test_knowledge.py"
 ARC = "arc-easy-mini"
 PLUGIN = """
 import functools
-from nanolm.engines import vllm
-vllm.STALL_SECONDS = 3.0
+from nanolm.engines import vllm, vllm_replica
+vllm_replica.STALL_SECONDS = 3.0
 vllm.installed_version = lambda: "{version}"
 vllm.VLLMEngine.__init__ = functools.partialmethod(
     vllm.VLLMEngine.__init__, worker="tests_protocol.engines.stand_in_worker", version="{version}"
@@ -44,19 +44,24 @@ class Place:
         (self.folder / "standing_in.py").write_text(PLUGIN.format(version=version) + more)
 
     def start(
-        self, *arguments: str, before: Callable[[], None] | None = None, tests: str = TESTS
+        self,
+        *arguments: str,
+        before: Callable[[], None] | None = None,
+        tests: str = TESTS,
+        group: bool = False,
     ) -> "subprocess.Popen[str]":
         environment = os.environ | {
             "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}",
             "PYTEST_ADDOPTS": "",
             "COLUMNS": "150",
+            "PYTEST_DEBUG_TEMPROOT": str(self.folder),  # a run tidies up there, other runs' folders too
         }
         return subprocess.Popen(
             [
                 sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "standing_in", tests,
                 f"--entry={self.model}", "--engine=vllm", f"--reports-dir={self.reports}", *arguments,
             ],
-            cwd=ROOT, env=environment, text=True, preexec_fn=before,
+            cwd=ROOT, env=environment, text=True, preexec_fn=before, start_new_session=group,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
 
@@ -177,7 +182,26 @@ def test_interrupted_and_terminated(place: Place, number: int, times: int, worke
     assert process.returncode == 2, out
     assert "ended early" in out
     assert "run the same command again to go on" in out
-    assert "Traceback" not in out
+    assert f"! nanolm.Interrupted: {signal.Signals(number).name} !" in out
+    for noise in ("Traceback", "KeyboardInterrupt", "--full-trace", "signals.py"):
+        assert noise not in out
+    place.nothing_is_left()
+    assert place.run(workers)[0] == 0
+    place.each_once(22)
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_ctrl_c_in_a_terminal_reaches_every_process(place: Place, workers: str) -> None:
+    """Not the first process alone, as above. With `--full-trace`, pytest shows where the run was."""
+    (place.model / "slow").touch()
+    process = place.start(workers, "--full-trace", group=True)
+    place.until(process, 5)
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, out
+    assert "run the same command again to go on" in out
+    assert "KeyboardInterrupt: SIGINT" in out
+    assert "signals.py" in out
     place.nothing_is_left()
     assert place.run(workers)[0] == 0
     place.each_once(22)
@@ -240,6 +264,36 @@ def test_a_hung_request(place: Place) -> None:
     assert status == 1
     assert "no step for" in out
     assert [one["item"] for one in place.outputs() if one["finish_reason"] == "error"] == ["Mini_1003"]
+
+
+FULL = """
+from nanolm.verdicts import parts
+class FullPart(parts.Part):
+    def __init__(self, folder, name):
+        super().__init__(folder, name)
+        if name in ("main", "gw1"):
+            self._file.close()
+            self._file = open("/dev/full", "wb")
+parts.Part = FullPart
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_verdicts_that_a_full_disk_does_not_take(place: Place, workers: str) -> None:
+    """Told by the process that counts, whichever of its workers wrote them; the next run makes them anew."""
+    place.plugin(FULL)
+    status, out = place.run(workers)
+    assert status == 1, out
+    assert out.count("Not valid: writing the verdicts failed: [Errno 28] No space left on device") == 1
+    assert "run the same command again to go on" in out
+    assert "Traceback" not in out
+    assert place.about()["problems"] == ["writing the verdicts failed: [Errno 28] No space left on device"]
+    place.each_once(22)
+    place.plugin()
+    status, out = place.run(workers)
+    assert status == 0, out
+    assert "Not valid" not in out
+    assert len((place.record.parent / "verdicts.jsonl").read_text().splitlines()) == 22
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])

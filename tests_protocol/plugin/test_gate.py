@@ -70,3 +70,10 @@ def test_a_file_has_one_a_line_with_comments(tmp_path: Path) -> None:
 def test_what_can_not_be_read(gate: str, words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("[", r"\[")):
         conditions(gate, ["arc"], ["coding"])
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "gate"
+    path.write_bytes(b"index >= 1\xff\xfe\n")
+    with pytest.raises(UsageError, match=r"gate can.t be read: .*; expected a text file"):
+        conditions(str(path), ["arc"], ["coding"])
