@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from nanolm.cli import cli
 from nanolm.cli.compare import command as compare_command
 from nanolm.editions.edition import Edition
+from nanolm.editions.read import load
 from nanolm.errors import NanoLMError, UsageError
 from nanolm.reports import review
 from nanolm.reports.folders import find
@@ -229,10 +230,14 @@ def test_an_edition_of_raw_accuracies_has_no_index_row(
     raw = tmp_path / "raw"
     shutil.copytree(mini.folder, raw)
     told = (raw / "edition.toml").read_text()
-    (raw / "edition.toml").write_text(told.replace('name = "mini"', 'name = "mini"\nheadline = "raw"', 1))
+    (raw / "edition.toml").write_text(told.replace('name = "mini"', 'name = "raw"\nheadline = "raw"', 1))
+    shutil.copytree(tmp_path / "reports" / "mini", tmp_path / "reports" / "raw")
+    for path in (tmp_path / "reports" / "raw").glob("*/score.json"):
+        path.write_text(path.read_text().replace('"mini"', '"raw"', 1).replace(mini.digest, load(str(raw)).digest))
     words = ("compare", "one", "two", f"--reports-dir={tmp_path / 'reports'}")
-    assert re.search(r"^ *Index ", run(*words), re.M)
-    assert "skill for the index" in " ".join(run(*words).split())
+    scaled = run(*words, "--edition=mini")
+    assert re.search(r"^ *Index ", scaled, re.M)
+    assert "skill for the index" in " ".join(scaled.split())
     text = run(*words, f"--edition={raw}")
     assert "ndex" not in text
     assert "Paired bootstrap on the same items; raw accuracy." in " ".join(text.split())
