@@ -52,9 +52,14 @@ _SIGNS = re.escape(
     + markup.COLONS
     + markup.BULLETS
 )
-# A tag of one letter (`<b>`) is a tag only if it closes again nearby: `<B>` alone is B in brackets.
+# A tag of one letter is a tag if it closes again nearby, and one of HTML's marks (`<b>`) also if a letter or
+# another tag stands in it (ruling 101): `<B>` alone is B in brackets.
 # Written out for each letter: a group inside a possessive repeat can end CPython 3.11's re in a SystemError.
-_PAIRED = "|".join(rf"{letter}>(?=[^\n]{{1,40}}?</{letter}>)" for letter in "abcdefghijklmnopqrstuvwxyz")
+_INSIDE = rf"[{_SIGNS}]{{0,4}}(?:[Oo]ption |[Cc]hoice |[Ll]etter )?[{_SIGNS}]{{0,4}}[A-Z]{ALONE}|<[A-Za-z]"
+_PAIRED = "|".join(
+    rf"{letter}>(?=(?s:.{{1,120}}?)</{letter}>{'|' + _INSIDE if letter in 'bipqsu' else ''})"
+    for letter in "abcdefghijklmnopqrstuvwxyz"
+)
 _TAG = rf"</?+[A-Za-z][A-Za-z0-9_-]{{1,31}}[ /]*+>|<(?:{_PAIRED})|</[a-z]>"
 _COMMAND = r"\\(?:boxed|text[a-z]{0,9}|math[a-z]{0,9}|bf|rm)[ \t]*+\{|\\[^\w\s]"
 
