@@ -1,4 +1,4 @@
-"""Reading API calls from a reply and comparing them with the gold calls (§3, §6, rulings 50 to 62, 82).
+"""Reading API calls from a reply and comparing them with the gold calls (§3, §6, rulings 50 to 62, 82, 102).
 
 Reading, left to right; the first JSON value that matches wins (ruling 50):
 
@@ -7,7 +7,8 @@ Reading, left to right; the first JSON value that matches wins (ruling 50):
 3. `no-call`: neither stands anywhere in the reply; unparseable.
 
 A call object has a string `name` and `arguments` that is an object, or a string that holds one
-(ruling 51). Other spellings and anything that is no JSON are not repaired (rulings 52, 53).
+(ruling 51). Other spellings and anything that is no JSON are not repaired (rulings 52, 53); in a list
+that is none, the first call object stands for itself (ruling 102).
 
 Judging: predicted and gold calls match one to one in any order (ruling 62). Two calls match when
 their names are the same and, credentials aside, every gold parameter that is required or not
