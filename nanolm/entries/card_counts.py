@@ -1,4 +1,4 @@
-"""Parameter counts that a model card states, and of which of them it can't be told that they are this model's.
+"""Parameter counts that a model card states, and which of them can't be told to be this model's.
 
 A count is the number directly before the word ("135M parameters", "a 135M-parameter model") or the one that
 "parameters:" or a table's cell leads to; never the number of a later clause.
@@ -44,12 +44,12 @@ _OTHERS = re.compile(
     r"teachers?|baselines?|larger|bigger|models|than|vs\.?|versus|like|unlike|compared (?:with|to)", re.I
 )
 _FAMILIES = frozenset(
-    ("llama", "pythia", "qwen", "gemma", "phi", "mistral", "mixtral", "opt", "bert", "roberta", "gpt", "falcon",
-     "bloom", "mamba", "olmo", "stablelm", "smollm", "deepseek", "granite", "cerebras", "rwkv", "minicpm")
+    ("llama", "pythia", "qwen", "gemma", "phi", "mistral", "mixtral", "opt", "bert", "roberta", "gpt",
+     "falcon", "bloom", "mamba", "olmo", "stablelm", "smollm", "deepseek", "granite", "cerebras", "rwkv", "minicpm")
 )  # fmt: skip
 _NO_MODELS = frozenset(
-    ("rope", "swiglu", "geglu", "moe", "rmsnorm", "layernorm", "pytorch", "gguf", "onnx", "bf16", "fp16", "fp32",
-     "fp8", "int8", "int4")
+    ("rope", "swiglu", "geglu", "moe", "rmsnorm", "layernorm", "pytorch", "gguf", "onnx", "bf16", "fp16",
+     "fp32", "fp8", "int8", "int4")
 )  # fmt: skip
 
 

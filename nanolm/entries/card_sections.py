@@ -44,13 +44,17 @@ class Sections:
             parts[self._at(number)].append(line)
         for section, part in zip(self._sections, parts, strict=True):
             section.text = "\n".join(part)
+        self._near: dict[int, tuple[str, ...]] = {}
         self._blocks, self._block_starts = _blocks(lines, set(self._starts))
 
     def around(self, number: int) -> tuple[str, ...]:
         """The texts in which the convention of a number on this line may be said."""
         section = self._sections[self._at(number)]
         if not section.whole:
-            return self._paragraph(number)
+            at = self.block(number)
+            if at not in self._near:
+                self._near[at] = self._paragraph(at)
+            return self._near[at]
         found = [section.text]
         while section.above >= 0:
             section = self._sections[section.above]
@@ -77,8 +81,7 @@ class Sections:
         """Which of the card's paragraphs a line stands in."""
         return max(0, bisect_right(self._block_starts, number) - 1)
 
-    def _paragraph(self, number: int) -> tuple[str, ...]:
-        at = self.block(number)
+    def _paragraph(self, at: int) -> tuple[str, ...]:
         found = [self._blocks[at]]
         table = "|" in found[0] or "<t" in found[0]
         if at:
