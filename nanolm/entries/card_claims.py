@@ -77,7 +77,8 @@ CONVENTIONS: dict[str, re.Pattern[str]] = {
 }
 PERPLEXITY_CONVENTIONS: dict[str, re.Pattern[str]] = {
     "token or byte level": re.compile(
-        r"token[- ]level|(?<!\d )(?<!\d[TBMK] )(?<!\d[TBMK])(?<!illion )token(?!iz)|byte|bits[ -]per|\bbpb\b|per word|word[- ]level",
+        r"token[- ]level|(?<!\d )(?<!\d[TBMK] )(?<!\d[TBMK])(?<!illion )token(?!iz)"  # no amount of data
+        r"|byte|bits[ -]per|\bbpb\b|per word|word[- ]level",
         re.I,
     ),
     "stride or context": re.compile(r"stride|context|window|ctx|sliding", re.I),
