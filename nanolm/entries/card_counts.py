@@ -25,6 +25,8 @@ _COUNTED = re.compile(
     re.I,
 )
 _PART = re.compile(r"(?:embed(?:ding)?s?|activated?|active|frozen|lora|adapter)\s{1,3}$", re.I)
+_SERIES = re.compile(rf"\d\s?(?:{_SCALE})(?:\s?[,/\u2013]|,?\s(?:and|or|to)\b){{1,2}}\s{{0,2}}$", re.I)
+"""Before the last of several sizes ("135M, 360M and 1.7B parameters")."""
 _SIZE = re.compile(rf"\|[\s~\u2248]{{0,4}}{NUMBER}\s?(?:{_SCALE})?\s{{0,9}}(?=\||$)", re.I)
 """A cell that holds a count and nothing else."""
 
@@ -36,7 +38,7 @@ _FILL = re.compile(
     re.I,
 )
 """What may stand between a model's name and its size."""
-_NAME = r"[A-Za-z][\w./-]*(?:\s\d[\w.]*){0,2}"
+_NAME = r"[A-Za-z](?:[\w./-]*\w)?(?:\s\d(?:[\w.]*\w)?){0,2}"
 _NAME_LAST = re.compile(rf"(?<![\w./-])({_NAME})\]?(?:\([^()\s]*\))?$")
 _NAME_NEXT = re.compile(rf"{_JOINS}(?:of |in |for |\[)?({_NAME})")
 _CELL = re.compile(rf"\s*\|\s*\[?({_NAME})[^|]*\|")
@@ -90,6 +92,8 @@ def _doubt(line: str, match: re.Match[str], row: str, own: list[list[str]]) -> s
     before = line[max(0, match.start() - _NEAR) : match.start()]
     if _PART.search(before):
         return "it counts a part of the parameters"
+    if match["a"] and _SERIES.search(before):
+        return "it is one of several sizes"
     if match["b"] and "|" in match.group(0):
         return "the row gives several counts" if _SIZE.match(line, _cell_end(line, match.end())) else ""
     name = row or _before(before, own)
