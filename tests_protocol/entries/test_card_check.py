@@ -297,6 +297,7 @@ def counted(card: str, *own: str) -> list[tuple[int, bool]]:
         ("| Parameters | 135M |\n| Total: 2,400 parameters |", [135_000_000, 2400]),
         ("<table><tr><td>Parameters</td><td>135M</td></tr></table>", [135_000_000]),
         ("A llama-style decoder with RoPE, SwiGLU (135M parameters)", [135_000_000]),
+        ("Teacher: Llama. 135M parameters", [135_000_000]),
         ("# SmolLM2-135M\n\nSmolLM2-135M (135M parameters) is small.", [135_000_000]),
     ],
 )
@@ -394,7 +395,7 @@ ALL_MISSING = ["token or byte level", "stride or context"]
     ("card", "absent"),
     [
         (PERPLEXITY, ALL_MISSING),
-        (f"# M\n\n### Architecture\n\ncontext 8192\n\n### Data\n\n2T tokens\n\n### LM\n\n{PERPLEXITY}", ALL_MISSING),
+        (f"# M\n\n### Parts\n\ncontext 8192\n\n### Data\n\n2T tokens\n\n### LM\n\n{PERPLEXITY}", ALL_MISSING),
         (f"# M\n\ncontext 8192, 2T tokens\n\n## LM\n\n{PERPLEXITY}", ALL_MISSING),
         (f"**Architecture**\n\ncontext 8192, by byte\n\n**LM**\n\n{PERPLEXITY}", ALL_MISSING),
         (f"Architecture\n---\ncontext 8192, by byte\n\nLM\n---\n{PERPLEXITY}", ALL_MISSING),
