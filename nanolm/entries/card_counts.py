@@ -46,8 +46,8 @@ _OTHERS = re.compile(
     r"teachers?|baselines?|larger|bigger|models|than|vs\.?|versus|like|unlike|compared (?:with|to)", re.I
 )
 _FAMILIES = frozenset(
-    ("llama", "pythia", "qwen", "gemma", "phi", "mistral", "mixtral", "opt", "bert", "roberta", "gpt", "mamba",
-     "falcon", "bloom", "olmo", "stablelm", "smollm", "deepseek", "granite", "cerebras", "rwkv", "minicpm")
+    ("llama", "pythia", "qwen", "gemma", "phi", "mistral", "mixtral", "opt", "bert", "roberta", "gpt",
+     "mamba", "falcon", "bloom", "olmo", "stablelm", "smollm", "deepseek", "granite", "cerebras", "rwkv", "minicpm")
 )  # fmt: skip
 _NO_MODELS = frozenset(
     ("rope", "swiglu", "geglu", "moe", "rmsnorm", "layernorm", "pytorch", "gguf", "onnx", "bf16", "fp16",
