@@ -10,6 +10,9 @@ from nanolm.cli.entry import _EDITION, _JSON, _json, _load
 if TYPE_CHECKING:
     from nanolm.entries.card_check import Finding
 
+_MOST_ROWS = 40
+"""Rows of the table about one thing, so that a card of thousands of claims can be read."""
+
 
 @click.group()
 def command() -> None:
@@ -57,13 +60,34 @@ def _show(where: str, findings: "list[Finding]") -> None:
     table = Table(title=Text(f"Model card of {where}"), title_justify="left", box=None, header_style="bold")
     for column in ("what", "outcome", "the card", "here", "line"):
         table.add_column(column, overflow="fold", justify="right" if column == "line" else "left")
-    for one in findings:
+    shown, more = _shown(findings)
+    for one in shown:
         here = "; ".join(part for part in (one.found, one.why) if part)
         line = "" if one.line is None else str(one.line)
+        line += f" (\u00d7{one.times:,})" if one.times > 1 else ""
         table.add_row(
             Text(one.what), Text(one.outcome, style=colours[one.outcome]), Text(one.stated), Text(here), line
         )
     console = Console()
     console.print(table)
+    for line in more:
+        console.print(Text(line))
     counts = {outcome: sum(one.outcome == outcome for one in findings) for outcome in colours}
     console.print(", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count))
+
+
+def _shown(findings: "list[Finding]") -> "tuple[list[Finding], list[str]]":
+    """At most `_MOST_ROWS` of each thing, those that differ first; and a line of how many more there are."""
+    kinds: dict[str, list[Finding]] = {}
+    for one in findings:
+        kinds.setdefault(one.what.casefold(), []).append(one)
+    shown: list[Finding] = []
+    more = []
+    for found in kinds.values():
+        if len(found) > _MOST_ROWS:
+            found.sort(key=lambda one: one.outcome != "differs")
+            left = found[_MOST_ROWS:]
+            differ = sum(one.outcome == "differs" for one in left)
+            more.append(f"{found[0].what}: {len(left):,} more ({differ:,} differ); --json has all")
+        shown += found[:_MOST_ROWS]
+    return shown, more

@@ -5,13 +5,13 @@ unique parameters, data, each benchmark number with its convention, the checkpoi
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import lru_cache
 
 import msgspec
 
+from nanolm.entries.card_sections import EVALUATION, Sections
 from nanolm.entries.markdown import Line, running_lines
 
 
@@ -53,20 +53,22 @@ BENCHMARKS = (
 )  # fmt: skip
 _PERPLEXITY = re.compile(r"wikitext|perplexity|\bppl|byte_ppl|\bbpb\b|bits[ -]per[ -]byte", re.I)
 
-_NUMBER = r"(?<!\d)(?:\d{1,3}(?:[,_ ]\d{3}){1,5}|\d{1,15}(?:\.\d{1,15})?)(?!\d)"
-_SCALES = {"": 1, "k": 10**3, "m": 10**6, "million": 10**6, "b": 10**9, "billion": 10**9}
-_COUNTED = re.compile(
-    rf"(?P<a>{_NUMBER})\s?(?P<as>k|m|b|million|billion)?\s"
-    r"(?:unique |trainable |total |model )*param(?:eter)?s?\b"
-    rf"|\bparam(?:eter)?s?\b(?: count)?[^\d\n]{{0,24}}?(?P<b>{_NUMBER})\s?(?P<bs>k|m|b|million|billion)?\b",
+NUMBER = r"(?<!\d)(?:\d{1,3}(?:[,_ ]\d{3}){1,5}|\d{1,15}(?:\.\d{1,15})?)(?!\d)"
+_SUM = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", re.I)
+_FILE = re.compile(
+    r"(?<![\w.-])([\w-]{1,80}(?:\.[\w-]{1,40}){0,8}\.(?:safetensors|bin|gguf|ggml|pth?|ckpt|onnx|h5|msgpack|npz|"
+    r"jsonl?|model|txt|jinja|md|py|ya?ml|toml|csv|parquet|zip|tar|t?gz|zst|whl))(?![\w-])",
     re.I,
 )
-_SUM = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", re.I)
+_FILE_LAST = re.compile(_FILE.pattern + "$", re.I)
 _VALUE = re.compile(r"(?<![\w.])(\d{1,15}(?:\.\d{1,15})?)(?!\d)\s?%?(?![\w-])")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_CELL_TAG = re.compile(r"<t[dh]\b[^<>]*>", re.I)
 _ROW, _ROW_END = re.compile(r"<tr\b", re.I), re.compile(r"</tr\b|</table\b", re.I)
-_SECTION = re.compile(r"\s*##?\s")
-"""A heading of the first two levels: what is said under it holds for its subsections too."""
+_CONTEXT = re.compile(ARCHITECTURE["context"].words, re.I)
+_STRIDE = re.compile(r"\bstride|sliding", re.I)
+_EVALUATED = re.compile(r"\bstride|sliding|perplexity|\bppl\b|shots?\b|\beval", re.I)
+_SENTENCE_END = re.compile(r"(?<=[.;!?])\s")
 _NAMES = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in BENCHMARKS), re.I)
 
 CONVENTIONS: dict[str, re.Pattern[str]] = {
@@ -74,7 +76,11 @@ CONVENTIONS: dict[str, re.Pattern[str]] = {
     "normalisation": re.compile(r"acc_norm|acc\b|normali[sz]|log-?likelihood|per[- ]byte|by letter", re.I),
 }
 PERPLEXITY_CONVENTIONS: dict[str, re.Pattern[str]] = {
-    "token or byte level": re.compile(r"token|byte|bits[ -]per|\bbpb\b|per word|word[- ]level", re.I),
+    "token or byte level": re.compile(
+        r"token[- ]level|(?<!\d )(?<!\d[TBMK] )(?<!\d[TBMK])(?<!illion )token(?!iz)"  # no amount of data
+        r"|byte|bits[ -]per|\bbpb\b|per word|word[- ]level",
+        re.I,
+    ),
     "stride or context": re.compile(r"stride|context|window|ctx|sliding", re.I),
 }
 
@@ -90,8 +96,8 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
     """One of its last digit, so that rounding can be told from a difference."""
     line: int
     """1-based."""
-    around: str = ""
-    """The section it stands in, where its convention may be said."""
+    around: tuple[str, ...] = ()
+    """The texts around it in which its convention may be said (`card_sections`)."""
 
 
 @lru_cache(maxsize=1)
@@ -102,7 +108,7 @@ def body(card: str) -> tuple[Line, ...]:
     found: list[Line] = []
     row: list[str] | None = None
     for number, line in running_lines(card):
-        text = _TAG.sub(" ", line)
+        text = _TAG.sub(" ", _CELL_TAG.sub(" | ", line))
         if row is not None:
             row.append(text)
         else:
@@ -116,74 +122,93 @@ def body(card: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def parameters(card: str) -> list[Stated]:
-    """Every parameter count, in the order of the card."""
-    found = []
-    for number, line in body(card):
-        for match in _COUNTED.finditer(line.replace("*", " ").replace("|", " ")):
-            digits = match["a"] or match["b"]
-            scale = _SCALES[(match["as"] or match["bs"] or "").lower()]
-            value, unit = _scaled(digits, scale)
-            if value >= 1000:
-                found.append(
-                    Stated(
-                        what="parameters", text=match.group(0).strip(), value=value, unit=unit, line=number
-                    )
-                )
-    return found
+class Sum(msgspec.Struct, frozen=True, kw_only=True):
+    """A SHA-256 of a card, in small hex digits."""
+
+    value: str
+    line: int
+    """1-based."""
+    file: str
+    """The file it is said of, by its own line or one that leads to it; empty when none is named."""
+    running: bool
+    """Whether it stands in running text; else in code, where a card may show sums of other files, too."""
 
 
-def sums(card: str) -> list[tuple[int, str, bool]]:
-    """SHA-256 sums with their lines, and whether they stand in running text; else in code, where a card may
-    show sums of other files, too."""
+def sums(card: str) -> Iterator[Sum]:
+    """Every SHA-256, in the order of the card."""
     running = {number for number, _ in body(card)}
-    return [
-        (number, match.group(0).lower(), number in running)
-        for number, line in running_lines(card, code=True)
-        for match in _SUM.finditer(line)
-    ]
+    led = ""
+    for number, line in running_lines(card, code=True):
+        found = list(_SUM.finditer(line))
+        for place, match in enumerate(found):
+            before = line[found[place - 1].end() if place else 0 : match.start()]
+            after = line[match.end() : found[place + 1].start() if place + 1 < len(found) else len(line)]
+            names = [*reversed(_FILE.findall(before)), *_FILE.findall(after)]
+            yield Sum(
+                value=match.group(0).lower(), line=number, running=number in running,
+                file=names[0] if names else led if not place else "",
+            )  # fmt: skip
+        if line.strip():
+            leads = None if found else _FILE_LAST.search(line.rstrip(" :*`|"))
+            led = leads[1] if leads else ""
 
 
 def architecture(card: str) -> Iterator[Stated]:
     """The first number stated of each part of the architecture."""
     for what, part in ARCHITECTURE.items():
-        after = re.compile(rf"(?<![\w-])(?:{part.words})\b[^\d\n]{{0,16}}?({_NUMBER})\s?(k)?\b", re.I)
-        before = re.compile(rf"({_NUMBER})\s?(k)?[\s-](?:{part.words})\b", re.I)
-        for number, line in body(card):
+        after = re.compile(rf"(?<![\w-])(?:{part.words})\b[^\d\n]{{0,16}}?({NUMBER})\s?(k)?\b", re.I)
+        before = re.compile(rf"({NUMBER})\s?(k)?[\s-](?:{part.words})\b", re.I)
+        for number, line in _about_the_model(card) if what == "context" else body(card):
             plain = line.replace("*", " ").replace("`", " ").replace("|", " ")
             match = before.search(plain) or after.search(plain)
-            if match and not (
-                what == "heads" and re.search(r"(?:kv|key[- ]value)[ _-]heads", match.group(0), re.I)
-            ):
-                value, unit = _scaled(match[1], 1024 if match[2] else 1)
-                yield Stated(
-                    what=what, text=" ".join(match.group(0).split()), value=value, unit=unit, line=number
-                )
+            if match and not (what == "heads" and _KV.search(match.group(0))):
+                value, unit = scaled(match[1], 1024 if match[2] else 1)
+                text = " ".join(match.group(0).split())
+                yield Stated(what=what, text=text, value=value, unit=unit, line=number)
                 break
 
 
-def benchmarks(card: str) -> list[Stated]:
-    """Every number beside a benchmark's name on a line, the first after the name; and its section, with its
-    code: a command says how to repeat a number."""
-    found: list[tuple[int, Stated]] = []
-    starts = [0, *(number for number, line in body(card) if _SECTION.match(line))]
-    sections: dict[int, list[str]] = {}
-    for number, line in running_lines(card, code=True):
-        sections.setdefault(starts[bisect_right(starts, number) - 1], []).append(line)
+def _about_the_model(card: str) -> Iterator[Line]:
+    """Sentences without those of an evaluation: the context there is the evaluation's own convention."""
+    place = sections(card)
+    of_run: dict[int, bool] = {}
     for number, line in body(card):
-        heading = starts[bisect_right(starts, number) - 1]
+        if not _CONTEXT.search(line):
+            continue
+        block = place.block(number)
+        if block not in of_run:
+            of_run[block] = _STRIDE.search(place.paragraph(number)) is not None
+        if of_run[block] or EVALUATION.search(place.heading(number)):
+            continue
+        for sentence in _SENTENCE_END.split(line):
+            if not (_EVALUATED.search(sentence) or _NAMES.search(sentence)):
+                yield number, sentence
+
+
+@lru_cache(maxsize=1)
+def sections(card: str) -> Sections:
+    return Sections(card)
+
+
+def benchmarks(card: str) -> list[Stated]:
+    """Every number beside a benchmark's name on a line, the first after the name; and the text around it,
+    with its code: a command says how to repeat a number."""
+    found: list[Stated] = []
+    for number, line in body(card):
         names = list(_NAMES.finditer(line))
+        around = sections(card).around(number) if names else ()
         for place, name in enumerate(names, 1):
             end = names[place].start() if place < len(names) else len(line)
             value = _VALUE.search(line, name.end(), end)
             if value:
-                amount, unit = _scaled(value[1], 1)
-                one = Stated(
-                    what=name.group(0), text=value.group(0).strip(), value=amount, unit=unit, line=number
-                )
-                found.append((heading, one))
-    around = {start: "\n".join(lines) for start, lines in sections.items()}
-    return [msgspec.structs.replace(one, around=around[heading]) for heading, one in found]
+                amount, unit = scaled(value[1], 1)
+                found.append(
+                    Stated(
+                        what=name.group(0), text=value.group(0).strip(), value=amount, unit=unit, line=number,
+                        around=around,
+                    )
+                )  # fmt: skip
+    return found
 
 
 def only_named(card: str) -> tuple[int, list[str]] | None:
@@ -193,14 +218,16 @@ def only_named(card: str) -> tuple[int, list[str]] | None:
 
 
 def conventions(stated: Stated) -> list[str]:
-    """What is not said of a benchmark number in its section, of what a reader needs to repeat it."""
-    return list(_not_said(stated.around, _PERPLEXITY.search(stated.what) is not None))
+    """What is not said around a benchmark number, of what a reader needs to repeat it."""
+    perplexity = _PERPLEXITY.search(stated.what) is not None
+    said = {name for text in stated.around for name in _said(text, perplexity)}
+    return [name for name in (PERPLEXITY_CONVENTIONS if perplexity else CONVENTIONS) if name not in said]
 
 
 @lru_cache(maxsize=1024)
-def _not_said(section: str, perplexity: bool) -> tuple[str, ...]:
+def _said(text: str, perplexity: bool) -> tuple[str, ...]:
     wanted = PERPLEXITY_CONVENTIONS if perplexity else CONVENTIONS
-    return tuple(name for name, words in wanted.items() if not words.search(section))
+    return tuple(name for name, words in wanted.items() if words.search(text))
 
 
 def says(card: str, *words: str) -> bool:
@@ -209,7 +236,7 @@ def says(card: str, *words: str) -> bool:
     return any(all(each.search(line) for each in wanted) for _, line in body(card))
 
 
-def _scaled(digits: str, scale: int) -> tuple[Decimal, Decimal]:
+def scaled(digits: str, scale: int) -> tuple[Decimal, Decimal]:
     plain = re.sub(r"[,_ ]", "", digits)
     value = Decimal(plain)
     exponent = value.as_tuple().exponent

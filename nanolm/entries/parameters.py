@@ -137,6 +137,12 @@ def _pair(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
     return None
 
 
+def stored_embedding(source: Artefacts) -> Tensor | None:
+    """The input embedding, the largest matrix by such a name; None when no tensor goes by one."""
+    found = [one for one in headers.read(source) if _INPUT.search(one.name) and len(one.shape) == 2]
+    return max(found, key=lambda one: one.elements, default=None)
+
+
 def _tied(
     source: Artefacts, config: dict[str, Any], pair: tuple[Tensor, Tensor] | None, compare: bool
 ) -> tuple[Any, list[str]]:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from nanolm.cli.card import command
-from nanolm.entries import card_claims
+from nanolm.entries import card_claims, card_counts
 from nanolm.entries.artefacts import Folder
 from nanolm.entries.card_check import Finding, check
 from nanolm.entries.parameters import audit
@@ -96,12 +96,12 @@ def test_benchmark_numbers_and_their_conventions(model: Model) -> None:
     ],
 )
 def test_counts_as_cards_write_them(text: str, value: int) -> None:
-    assert [int(one.value) for one in card_claims.parameters(text)] == [value]
+    assert [int(one.stated.value) for one in card_counts.parameters(text)] == [value]
 
 
 @pytest.mark.parametrize("text", ["2 parameters: name and size", "parameters of version 2", "tokens: 15,000"])
 def test_what_is_no_count(text: str) -> None:
-    assert card_claims.parameters(text) == []
+    assert card_counts.parameters(text) == []
 
 
 def test_the_yaml_at_the_top_is_not_the_card(model: Model) -> None:
@@ -245,17 +245,19 @@ def test_a_huge_card_is_refused_by_its_size(model: Model) -> None:
 @pytest.mark.parametrize(
     "piece",
     ["<!-- ", "x <!-- ", "<pre>", "1", "123 ", "data ", "PIQA ", "PIQA 1.5 ", "PIQA 1.5\n", "<", "| ",
-     "## a\n", "layers ", "parameters ", "<tr>PIQA\n", "`", "```\n"],
+     "## a\n", "layers ", "parameters ", "<tr>PIQA\n", "`", "```\n",
+     "PIQA 12.3 and 360M parameters\n", "Llama (1B parameters) ", "context 9\n", "### a\ncontext 9 PIQA 2\n"],
 )  # fmt: skip
 def test_time_is_linear(piece: str) -> None:
     def seconds(size: int) -> float:
         card = piece * (size // len(piece))
         start = time.process_time()
         card_claims.body.cache_clear()
+        card_claims.sections.cache_clear()
         for one in card_claims.benchmarks(card):
             card_claims.conventions(one)
-        card_claims.parameters(card)
-        card_claims.sums(card)
+        card_counts.parameters(card)
+        list(card_claims.sums(card))
         list(card_claims.architecture(card))
         card_claims.says(card, "token", "data")
         return time.process_time() - start
@@ -274,3 +276,149 @@ def test_the_command(model: Model, tmp_path: Path) -> None:
     assert outcomes["parameters"] == "differs"
     (folder / "README.md").write_text("2,408 parameters")
     assert CliRunner().invoke(command, ["check", str(folder)]).exit_code == 0
+
+
+def counted(card: str, *own: str) -> list[tuple[int, bool]]:
+    """Value of each count, and whether it is taken for this model's."""
+    return [(int(one.stated.value), not one.doubt) for one in card_counts.parameters(card, own)]
+
+
+@pytest.mark.parametrize(
+    ("card", "values"),
+    [
+        ("A 360M-parameter model.", [360_000_000]),
+        ("A 64-million-parameter model.", [64_000_000]),
+        ("A 135M-parameter student of a 1.7B teacher.", [135_000_000]),
+        (
+            "A 135M-parameter model. About 0.135B parameters; 134.5 M params; 134515008 params.",
+            [135_000_000, 135_000_000, 134_500_000, 134_515_008],
+        ),
+        ("Its parameters are few, after 2,000,000 steps", []),
+        ("| Parameters | 135M |\n| Total: 2,400 parameters |", [135_000_000, 2400]),
+        ("<table><tr><td>Parameters</td><td>135M</td></tr></table>", [135_000_000]),
+        ("A llama-style decoder with RoPE, SwiGLU (135M parameters)", [135_000_000]),
+        ("Teacher: Llama. 135M parameters", [135_000_000]),
+        ("# SmolLM2-135M\n\nSmolLM2-135M (135M parameters) is small.", [135_000_000]),
+    ],
+)
+def test_a_count_is_the_number_at_the_word(card: str, values: list[int]) -> None:
+    assert counted(card) == [(value, True) for value in values]
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        "Compared with Llama-3.2-1B (1.24B parameters) it is small.",
+        "Compared with [Llama 3.2 1B](https://a.b/c) (about 1.24B parameters) it is small.",
+        "Pythia, a 1.24B-parameter model",
+        "| Llama-3.2-1B | 16 | 1.24B parameters |",
+        "the 1.24B-parameter Llama",
+        "The teacher has 1.24B parameters.",
+        "| Parameters | 1.24B | 360M |",
+        "Non-embedding parameters: 1.24B",
+        "A family of 135M, 360M, and 1.24B parameters.",
+    ],
+)
+def test_a_count_of_another_model_is_not_held_against_this_one(model: Model, card: str) -> None:
+    assert counted(card, "ours-135m") == [(1_240_000_000, False)]
+    found = checked(model(config=CONFIG, readme=card))["parameters"]
+    assert [one.outcome for one in found] == ["missing", "not checked"]
+    assert found[1].why
+
+
+@pytest.mark.parametrize(
+    ("card", "stated"),
+    [
+        ("WikiText-2: token-level perplexity 20.1 (stride 512, context 1024)", None),
+        ("Perplexity of 20.1:\n- stride 512\n- context 1024", None),
+        ("## Evaluation\n\nAll runs use context 1024.", None),
+        ("5-shot, context 1024. Its context is 8192.", "8192"),
+        ("## Architecture\n\ncontext 8192\n\n## Evaluation\n\ncontext 1024", "8192"),
+    ],
+)
+def test_the_context_of_an_evaluation_is_not_the_models(card: str, stated: str | None) -> None:
+    found = [str(one.value) for one in card_claims.architecture(card) if one.what == "context"]
+    assert found == ([stated] if stated else [])
+
+
+def test_a_sum_is_compared_with_the_file_it_names(model: Model) -> None:
+    folder = model(readme="")
+    (folder / "tokenizer.json").write_text("{}")
+    right = hashlib.sha256(b"{}").hexdigest()
+    weights = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    (folder / "README.md").write_text(
+        f"| tokenizer.json | {right} |\n| `tokenizer.json` | {'a' * 64} |\n| vocab.txt | {'b' * 64} |\n"
+        f"| model.safetensors | {weights} |\n| model.safetensors | {'c' * 64} |\n\n"
+        f"vocab.txt:\n\n{'d' * 64}\n\n```\n{'e' * 64}  tokenizer.json\n```\n"
+    )
+    found = checked(folder)["SHA-256"]
+    outcomes = ["holds", "differs", "not checked", "holds", "differs", "not checked", "differs"]
+    assert [one.outcome for one in found] == outcomes
+    assert found[1].found == f"tokenizer.json {right[:12]}…"
+    assert found[2].why == "it is said of vocab.txt, which is not read here"
+    (folder / "README.md").write_text(f"tokenizer.json {right}")
+    assert [one.outcome for one in checked(folder)["SHA-256"]] == ["missing", "holds"]
+
+
+def test_what_is_said_of_a_cards_bytes(model: Model) -> None:
+    folder = model(readme="")
+    (folder / "README.md").write_bytes(b"# A\n2,408 \0parameters\0\n")
+    with pytest.raises(EntryError, match=r"holds NUL bytes \(2, the first in line 2\).*save it without"):
+        checked(folder)
+    (folder / "README.md").write_bytes("# A\nParamètres: 2,408 parameters\n".encode("latin-1"))
+    (said,) = checked(folder)["encoding"]
+    assert (said.outcome, said.line) == ("not checked", 2)
+    assert said.why.startswith("README.md is not valid UTF-8 (byte 0xE8 at 9)")
+    (folder / "README.md").write_text("Paramètres: 2,408 parameters\n", encoding="utf-8")
+    assert "encoding" not in checked(folder)
+
+
+def test_equal_claims_stand_once_with_their_number(model: Model) -> None:
+    folder = model(readme="PIQA 12.3 and 360M parameters\n" * 60_000)
+    begun = time.process_time()
+    found = checked(folder)
+    assert [(one.stated, one.line, one.times) for one in found["PIQA"]] == [("12.3", 1, 60_000)]
+    assert [(one.outcome, one.times) for one in found["parameters"]] == [("differs", 60_000)]
+    assert time.process_time() - begun < 60
+    (folder / "README.md").write_text("".join(f"PIQA {number}\n" for number in range(300)))
+    done = CliRunner().invoke(command, ["check", str(folder)])
+    assert "PIQA: 260 more (0 differ); --json has all" in done.output
+    assert len(done.output.splitlines()) < 150
+    done = CliRunner().invoke(command, ["check", str(folder), "--json"])
+    assert sum(one["what"] == "PIQA" for one in json.loads(done.stdout)) == 300
+
+
+PERPLEXITY = "WikiText-2 perplexity: 22.5"
+ALL_MISSING = ["token or byte level", "stride or context"]
+
+
+@pytest.mark.parametrize(
+    ("card", "absent"),
+    [
+        (PERPLEXITY, ALL_MISSING),
+        (f"# M\n\n### Parts\n\ncontext 8192\n\n### Data\n\n2T tokens\n\n### LM\n\n{PERPLEXITY}", ALL_MISSING),
+        (f"# M\n\ncontext 8192, 2T tokens\n\n## LM\n\n{PERPLEXITY}", ALL_MISSING),
+        (f"**Architecture**\n\ncontext 8192, by byte\n\n**LM**\n\n{PERPLEXITY}", ALL_MISSING),
+        (f"Architecture\n---\ncontext 8192, by byte\n\nLM\n---\n{PERPLEXITY}", ALL_MISSING),
+        (f"context 8192, per byte\n\n{PERPLEXITY}\n\nstride 1", ALL_MISSING),
+        (f"Trained on 2T tokens\n{PERPLEXITY}, stride 512", ALL_MISSING[:1]),
+        (f"{PERPLEXITY} token-level, stride 512", []),
+        (f"token-level, stride 512:\n\n{PERPLEXITY}", []),
+        ("Token-level, stride 512\n\n| Set | PPL |\n|---|---|\n| WikiText-2 | 22.5 |", []),
+        (f"# M\n\n## Evaluation\n\nper token, stride 512\n\n### LM\n\n{PERPLEXITY}", []),
+    ],
+)  # fmt: skip
+def test_a_convention_stands_where_its_number_stands(card: str, absent: list[str]) -> None:
+    (first, *_) = card_claims.benchmarks(card)
+    assert card_claims.conventions(first) == absent
+
+
+def test_a_tied_embedding_counted_twice_is_named_when_it_is_stored_once(model: Model) -> None:
+    config = {**CONFIG, "tie_word_embeddings": True}
+    once = {name: shape for name, shape in TWICE.items() if name != "lm_head.weight"}
+    found = checked(model(config=config, weights=once, readme="4,800 parameters\n\n4,000 parameters"))
+    first, second = found["parameters"]
+    assert (first.outcome, second.outcome, second.why) == ("differs", "differs", "")
+    assert first.why == (
+        "it counts the tied embedding twice: 2,400 of it are model.embed_tokens.weight once more"
+    )
