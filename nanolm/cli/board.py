@@ -27,8 +27,8 @@ def command(
     """Build the board and item viewer from reports.
 
     FOLDER holds one edition's runs, e.g. reports/nano-lm-v1 (default: the only folder below the reports
-    folder, or with --edition that edition's). The result opens from the file system, without a server. It is refused when runs of several editions lie
-    there, and while a sanity check fails.
+    folder, or with --edition that edition's). The result opens from the file system, without a server. It
+    is refused when runs of several editions lie there, and while a sanity check fails.
     """
     from nanolm.errors import counted
     from nanolm.reports.board import build

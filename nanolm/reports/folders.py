@@ -22,8 +22,8 @@ def edition_folder(
     if not found:
         raise UsageError(
             f"which edition's runs? {nothing_in(reports, 'run', '<edition>/<entry>/score.json')}, or name "
-            "another folder with --reports-dir, or the folder of one edition's runs, e.g. `nanolm board "
-            "path/to/reports/nano-lm-v1`"
+            "the folder of one edition's runs, e.g. `nanolm board path/to/reports/nano-lm-v1`, or with "
+            "--reports-dir the one above"
         )
     if reports / str(edition) in found:
         return reports / str(edition)
