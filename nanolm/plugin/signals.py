@@ -42,8 +42,8 @@ class Signals:
             signal.signal(one, signal.SIG_DFL)
 
     def ending(self) -> None:
-        """From now on a first signal is let pass, too: the tests are done, and what is left is to let workers go
-        and write reports, ours and other plugins', which takes less time than is given after SIGTERM."""
+        """From now on a first signal is let pass, too: the tests are done. What is left is to let workers go
+        and to write reports, other plugins' too; a third signal still ends it at once."""
         self._ending = True
 
     def restore(self) -> None:
