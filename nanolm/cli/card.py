@@ -44,7 +44,7 @@ def check(reference: str, scores: tuple[Path, ...], edition: str, as_json: bool)
     from nanolm.reports import score_file
 
     measured = {slug: line.raw for path in scores for slug, line in score_file.read(path).benchmarks.items()}
-    source = source_of(reference, _load(edition))
+    source = source_of(reference, _load(edition), card=True)
     findings = card_check.check(source, audit(source), measured)
     _json(findings) if as_json else _show(source.where, findings)
     if any(finding.outcome == "differs" for finding in findings):

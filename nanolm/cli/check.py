@@ -1,5 +1,6 @@
 """`nanolm check`."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,8 @@ def command(edition: str, reports_dir: Path, no_run: bool, as_json: bool) -> Non
     """The sanity gate: oracle 100, constant 0, random near its expectation.
 
     Runs the three synthetic entries through the whole suite (no model), scores them, and writes check.json
-    beside the runs, which `nanolm board` asks for. Exit status 1 when a check fails.
+    beside the runs, which `nanolm board` asks for. The edition's data must be here (`nanolm fetch`); mini
+    needs none. Exit status 1 when a check fails.
     """
     from nanolm.reports import check
     from nanolm.reports.folders import edition_named
@@ -29,8 +31,9 @@ def command(edition: str, reports_dir: Path, no_run: bool, as_json: bool) -> Non
     if suite.custom_of:
         edition = str(suite.folder)
     if not no_run:
+        check.require_data(suite)
         for name in check.ENTRIES:
-            _run(name, edition, reports_dir, quiet=as_json)
+            _run(name, edition, reports_dir, reports_dir / suite.name / name, quiet=as_json)
     found = check.check(reports_dir / suite.name, suite)
     if as_json:
         import msgspec
@@ -42,8 +45,9 @@ def command(edition: str, reports_dir: Path, no_run: bool, as_json: bool) -> Non
         raise SystemExit(1)
 
 
-def _run(entry: str, edition: str, reports: Path, *, quiet: bool) -> None:
-    """Through the door that every run takes: pytest. Its exit status is judged by what it leaves behind."""
+def _run(entry: str, edition: str, reports: Path, folder: Path, *, quiet: bool) -> None:
+    """Through the door that every run takes: pytest. Its exit status is judged by what it leaves behind in
+    `folder`."""
     import nanolm
     from nanolm.errors import UsageError
 
@@ -56,8 +60,17 @@ def _run(entry: str, edition: str, reports: Path, *, quiet: bool) -> None:
     words = [sys.executable, "-m", "pytest", str(tests), f"--entry={entry}", f"--edition={edition}"]
     done = subprocess.run(
         [*words, f"--reports-dir={reports}", "-q", "--tb=no", "-p", "no:cacheprovider"],
-        stdout=subprocess.DEVNULL if quiet else None,
+        stdout=subprocess.PIPE if quiet else None,
+        text=True,
         check=False,
     )
-    if done.returncode not in (0, 1):
-        raise UsageError(f"pytest ended with status {done.returncode}; the command was {' '.join(words)}")
+    scored = (folder / "score.json").exists()
+    if done.returncode in (0, 1) and scored:
+        return
+    if quiet:
+        click.echo(done.stdout, err=True)
+    left = "" if scored else f" and left no score in {folder.absolute()}"
+    raise UsageError(
+        f"the run of {entry} ended with pytest's status {done.returncode}{left}: why is said above; the "
+        f"command was {shlex.join(words)}"
+    )

@@ -25,16 +25,21 @@ def inspect(target: str, edition: Edition, *, compare_bytes: bool = False) -> In
     return Inspection(count, eligibility.check(source, count, edition.parameter_limit, edition.base_models))
 
 
-def source_of(target: str, edition: Edition) -> Artefacts:
-    """The artefacts of a model folder, a hub repository or an entry's model. Raises `EntryError`."""
+def source_of(target: str, edition: Edition, *, card: bool = False) -> Artefacts:
+    """The artefacts of a model folder, a hub repository or an entry's model. Raises `EntryError`.
+
+    `card`: they are to be held against the model's card, not audited; errors say so.
+    """
+    own = "name the model's own repository or folder"
     path = Path(target or "nothing").expanduser()
     reference.check_path(target)
     if path.is_dir():
         return Folder(path)
     if path.suffix == ".gguf":
+        done = f", and a card is held against these: {own}" if card else ": audit the model's own repository"
         raise EntryError(
-            f"{target} is a GGUF file; parameters are counted from safetensors (§2): audit the model's own "
-            "repository (nanolm entry show describes the file)"
+            f"{target} is a GGUF file; parameters are counted from safetensors (§2){done} "
+            "(nanolm entry show describes the file)"
         )
     if reference.is_repository(target):
         from nanolm.entries import hub
@@ -43,8 +48,13 @@ def source_of(target: str, edition: Edition) -> Artefacts:
         return hub.reached_or_cached(repository, revision or None)
     entry = reference.resolve(target, edition)
     if entry.artefact != "transformers":
+        if entry.artefact == "synthetic":
+            nothing = "no card to check" if card else "nothing to audit"
+            raise EntryError(f"{target} is a synthetic entry, no model: there is {nothing}")
+        what = "a card is held against" if card else "an audit counts"
         raise EntryError(
-            f"{target} is no transformers model (it is {entry.artefact}): there is nothing to audit"
+            f"the weights of {target} are {entry.artefact.upper()}; {what} the safetensors of a transformers "
+            f"model (§2): {own} (nanolm entry show {target} describes the entry)"
         )
     return artefacts.of(entry)
 

@@ -92,7 +92,7 @@ class Finish:
                 self.files.append(run.record.compressed)
         except (NanoLMError, OSError) as error:
             self.problems.append(f"writing the reports failed: {error}")
-        self.advice = terminal.advice(run, stopped=bool(session.shouldfail))
+        self.advice = terminal.advice(run, stopped=bool(session.shouldfail), code_not_run=checking.why_not)
         others = session.testsfailed - collected.count("wrong") - len(collected.invalid)
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return int(bool(self.problems or self.missed) or others > 0)

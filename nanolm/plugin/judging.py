@@ -186,7 +186,10 @@ class Desk:
         return "; ".join([*parts, self._where(item, output)])
 
     def _where(self, item: Item, output: Output) -> str:
-        return f"whole: {self.folder / 'outputs.jsonl'}, {item.benchmark} {item.id} {output.sample}"
+        return (
+            f"the whole reply: {self.folder / 'outputs.jsonl'} ({item.benchmark}, item {item.id}, sample "
+            f"{output.sample}), the verdict: verdicts.jsonl beside it"
+        )
 
 
 def _short(value: Any, length: int) -> str:

@@ -227,6 +227,7 @@ class BenchmarkSession:
         """Signals are taken once a run can be ended in good order."""
         if self.run is not None:
             self.signals = Signals(trace=bool(self.config.getoption("fulltrace", False)))
+            self.config.add_cleanup(self.signals.restore)  # after the summary
 
     # the end
 
@@ -239,6 +240,8 @@ class BenchmarkSession:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, None, None]:
         """Last of all, and also where another plugin fails at its own end."""
+        if self.signals is not None:
+            self.signals.ending()
         try:
             yield
         finally:
@@ -297,5 +300,3 @@ class BenchmarkSession:
         if self._part is not None:
             self._part.close()
         self.checking.close()
-        if self.signals is not None:
-            self.signals.restore()

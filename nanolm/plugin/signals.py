@@ -27,16 +27,24 @@ class Signals:
         self._error = KeyboardInterrupt if trace else Interrupted
         self._before: dict[int, Any] = {}
         self._count = 0
+        self._ending = False
         if threading.current_thread() is threading.main_thread():
             for number in _NUMBERS:
                 self._before[number] = signal.signal(number, self._received)
 
     def _received(self, number: int, _: FrameType | None) -> None:
         self._count += 1
+        if self._count == 1 and self._ending:
+            return
         if self._count == 1:
             raise self._error(signal.Signals(number).name)
         for one in _NUMBERS:
             signal.signal(one, signal.SIG_DFL)
+
+    def ending(self) -> None:
+        """From now on a first signal is let pass, too: the tests are done. What is left is to let workers go
+        and to write reports, other plugins' too; a third signal still ends it at once."""
+        self._ending = True
 
     def restore(self) -> None:
         """As before; may be called twice. Not in a run that a signal ended: it is on its way out, and a late

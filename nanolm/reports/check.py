@@ -8,13 +8,28 @@ from rich.console import Console
 from rich.table import Table
 
 from nanolm.editions.edition import Edition
-from nanolm.editions.items import load_items
-from nanolm.errors import RecordError, ScoreError
+from nanolm.editions.items import fetch_command, load_items
+from nanolm.editions.read import sources_of
+from nanolm.errors import RecordError, ScoreError, SourceError
 from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.gate import FILE, CheckFile
 from nanolm.scoring.sanity import Check, guess_chance, sanity
+from nanolm.sources.files import held_files
 
 ENTRIES = ("oracle", "constant", "random")
+
+
+def require_data(edition: Edition) -> None:
+    """Raises `SourceError`, saying what to do, unless all data of the edition are here: the gate is over whole
+    runs only."""
+    sources = dict.fromkeys(source for spec in edition.benchmarks.values() for source in spec.sources)
+    try:
+        held_files(sources_of(edition), list(sources), fetch_command(edition))
+    except SourceError as error:
+        raise SourceError(
+            f"{edition.name} can't be checked: {error}; or check the edition that needs no data: "
+            "`nanolm check --edition mini`"
+        ) from None
 
 
 def check(folder: Path, edition: Edition) -> CheckFile:
@@ -27,8 +42,8 @@ def check(folder: Path, edition: Edition) -> CheckFile:
     for name in ENTRIES:
         if not (folder / name / "score.json").exists():
             raise RecordError(
-                f"no run of {name!r} in {folder.absolute()}; `nanolm check` makes it, or run "
-                f"`pytest tests_benchmarks --entry={name} --edition={edition.name}`"
+                f"no run of {name!r} with a score in {folder.absolute()}: make it with `pytest tests_benchmarks "
+                f"--entry={name} --edition={edition.name}`, or all three with `nanolm check` without --no-run"
             )
         run = RunFolder(folder / name)
         if run.score.edition_digest != edition.digest:

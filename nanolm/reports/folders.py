@@ -9,16 +9,24 @@ from nanolm.records import is_recorded
 from nanolm.reports.run_folder import RunFolder
 
 
-def edition_folder(folder: Path | None, reports: Path = Path("reports")) -> Path:
-    """The folder of one edition's runs: as given, or the only one below `reports`. Raises `UsageError`."""
+def edition_folder(
+    folder: Path | None, reports: Path = Path("reports"), edition: str | None = None
+) -> Path:
+    """The folder of one edition's runs: as given, or the only one below `reports`. Raises `UsageError`.
+
+    `edition`: the name of the edition that is meant where several have runs.
+    """
     if folder is not None:
         return folder
     found = sorted({path.parent.parent for path in reports.glob("*/*/score.json")})
     if not found:
         raise UsageError(
             f"which edition's runs? {nothing_in(reports, 'run', '<edition>/<entry>/score.json')}, or name "
-            "the folder of one edition's runs, e.g. `nanolm board path/to/reports/nano-lm-v1`"
+            "the folder of one edition's runs, e.g. `nanolm board path/to/reports/nano-lm-v1`, or with "
+            "--reports-dir the one above"
         )
+    if reports / str(edition) in found:
+        return reports / str(edition)
     if len(found) > 1:
         raise UsageError(f"which edition's runs? Name one folder of {', '.join(map(str, found))}")
     return found[0]

@@ -24,11 +24,13 @@ def folders(reports: Path, edition: Edition, name: str) -> tuple[Path, Path]:
     target = reports / edition.name / name
     record = record_folder(target, edition)
     if record is None:
+        elsewhere = recorded_anywhere(reports).get(name, [])
+        instead = f". It has one of {' and '.join(elsewhere)}: say --edition" if elsewhere else ""
         places = [target, *(reports / ancestor / name for ancestor in edition.ancestors)]
         expected = " or ".join(str(place.absolute() / "outputs.jsonl") for place in places)
         others = f". Recorded are {', '.join(known)}" if (known := recorded(reports, edition)) else ""
         raise RecordError(
-            f"no record of {name}: expected {expected}; name another folder with --reports-dir, or run "
+            f"no record of {name} in {(reports / edition.name).absolute()}{instead}. Expected is {expected}; name another folder with --reports-dir, or run "
             f"`pytest tests_benchmarks --entry={name} --edition={edition.name}` first{others}"
         )
     return record, target
@@ -88,11 +90,13 @@ def only_edition(reports: Path, entries: Sequence[str]) -> Edition:
 def entry_named(name: str, edition: Edition, reports: Path) -> Entry:
     """The entry a person means, of whose record nothing is known by this name.
 
-    Raises `UsageError` for a name of neither a record nor an entry, naming close matches of both.
+    Raises `RecordError` for an entry without a record, `UsageError` for a name of neither a record nor an entry, naming close matches of both.
     """
     known = recorded(reports, edition)
     entries = [*reference.names(edition), *reference.names(None), *TITLES]
     of_a_model = set(name) & set("/#@~") or not name.strip() or Path(name).exists()
+    if name.strip() in entries and not Path(name).exists():
+        folders(reports, edition, name.strip())  # before its data are asked for: what it lacks first is a record
     if name.strip() in entries or of_a_model or name.endswith((".toml", ".gguf")):
         return reference.resolve(name, edition)
     raise UsageError(

@@ -92,10 +92,10 @@ def where(files: Sequence[Path]) -> str:
     return ", ".join(parts)
 
 
-def advice(run: Run, *, stopped: bool = False) -> str:
+def advice(run: Run, *, stopped: bool = False, code_not_run: str = "") -> str:
     """What to do after a run that is not valid: the same again only where that can go better.
 
-    `stopped`: at a wrong answer, as pytest was asked to.
+    `stopped`: at a wrong answer, as pytest was asked to. `code_not_run`: why programs can't be run here.
     """
     if run.mode == "none" and not all(map(run.record.has, run.keys)):
         return "What is recorded is kept: run it without --record-mode=none to generate what is missing."
@@ -103,6 +103,10 @@ def advice(run: Run, *, stopped: bool = False) -> str:
         return "Nothing new was generated: mend what is said above first, then run the command again."
     if stopped:
         return "What is recorded is kept: -x and --maxfail stop at wrong answers; run it without them to go on."
+    if code_not_run:
+        install = "nanolm evaluators install"
+        first = f"run `{install}`" if install in code_not_run else "mend why code is not run (said above)"
+        return f"What is recorded is kept: first {first}, then the same command again."
     return "What is recorded is kept: run the same command again to go on."
 
 

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from nanolm.cli.card import command
+from nanolm.cli.entry import command as entry_command
 from nanolm.entries import card_claims, card_counts
 from nanolm.entries.artefacts import Folder
 from nanolm.entries.card_check import Finding, check
@@ -422,3 +423,18 @@ def test_a_tied_embedding_counted_twice_is_named_when_it_is_stored_once(model: M
     assert first.why == (
         "it counts the tied embedding twice: 2,400 of it are model.embed_tokens.weight once more"
     )
+
+
+def test_a_gguf_entry_is_told_of_its_card_and_an_audit_of_an_audit(tmp_path: Path) -> None:
+    """Parameters are counted from safetensors; neither command has them of such an entry."""
+    file = tmp_path / "some.gguf"
+    file.write_bytes(b"GGUF")
+    for target in ("smollm2-135m-instruct-q4", str(file), "oracle"):
+        card = str(CliRunner().invoke(command, ["check", target, "--edition=mini"]).exception)
+        audited = str(CliRunner().invoke(entry_command, ["audit", target, "--edition=mini"]).exception)
+        assert target in card
+        assert "card" in card
+        assert "audit" not in card
+        assert "audit" in audited
+        assert "card" not in audited
+        assert ("the model's own repository" in card) == (target != "oracle")

@@ -190,6 +190,30 @@ def test_interrupted_and_terminated(place: Place, number: int, times: int, worke
     place.each_once(22)
 
 
+AT_THE_END = """
+import os, signal
+def pytest_sessionfinish(session):
+    if not hasattr(session.config, "workerinput"):
+        os.kill(os.getpid(), signal.{number})
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_a_signal_after_the_last_test_lets_pytest_finish(place: Place, number: str, workers: str) -> None:
+    """Nothing is left to be cut short: all reports are written, pytest's own too."""
+    place.plugin(AT_THE_END.format(number=number))
+    xml = place.folder / "pytest.xml"
+    status, out = place.run(workers, f"--junitxml={xml}")
+    assert status == 0, out
+    for noise in ("Traceback", "Interrupted", "ended early"):
+        assert noise not in out
+    assert xml.stat().st_size
+    assert "Files: " in out
+    place.each_once(22)
+    place.nothing_is_left()
+
+
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_ctrl_c_in_a_terminal_reaches_every_process(place: Place, workers: str) -> None:
     """Not the first process alone, as above. With `--full-trace`, pytest shows where the run was."""

@@ -4,6 +4,8 @@ import json
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -113,3 +115,27 @@ def test_where_the_files_are_can_be_pasted(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path / "below")
     assert terminal.where([Path("../reports/a")]) == f"{tmp_path}/reports/ (a)"
     assert terminal.where([Path("a")]) == "./ (a)"
+
+
+def test_without_evaluators_their_installation_is_advised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same command again would find the same; and where to look is said in words."""
+    monkeypatch.setenv("NANOLM_CACHE", str(tmp_path / "cache"))
+    coding = "tests_benchmarks/test_coding.py"
+    status, out = run(tmp_path / "reports", coding, "--entry=oracle", "--limit=1")
+    assert status == 1, out
+    assert "kept: first run `nanolm evaluators install`, then the same command again." in out
+    assert "to go on" not in out
+    (file,) = (tmp_path / "reports" / "mini" / "oracle").glob("junit*.xml")
+    report = file.read_text()
+    assert "outputs.jsonl (mbpp-plus-mini, item Mbpp-" in report
+    assert ", sample 0), the verdict: verdicts.jsonl beside it" in report
+    assert "the whole reply: " in report
+
+
+def test_why_code_is_not_run_is_mended_first() -> None:
+    """Where no installation helps, such as without a sandbox; other runs are told to go on."""
+    done: Any = SimpleNamespace(mode="missing", never_began=False)
+    assert "mend why code is not run" in terminal.advice(done, code_not_run="no sandbox starts here")
+    assert terminal.advice(done).endswith("run the same command again to go on.")

@@ -394,3 +394,26 @@ def test_two_runs_of_a_name_say_their_editions(tmp_path: Path, mini: Edition, wr
     _change(tmp_path / "mini" / "two", lambda score: score.update(edition="mini", edition_digest=mini.digest))
     with pytest.raises(RecordError, match="expected one: move a copy elsewhere"):
         _build(tmp_path, mini)
+
+
+def test_the_reports_folder_is_an_option_as_with_the_other_commands(
+    tmp_path: Path, write_run: WriteRun, pass_checks: Any
+) -> None:
+    reports = tmp_path / "elsewhere"
+    write_run(reports, "one", 0.5)
+    pass_checks(reports / "mini")
+
+    def board(*words: str) -> dict[str, Any]:
+        more = ["--reports-dir", str(reports), "-o", str(tmp_path / "site"), "--json"]
+        done = CliRunner().invoke(cli, ["board", *words, *more], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return dict(json.loads(done.stdout))
+
+    assert board()["entries"] == 1
+    assert board(str(reports / "mini"))["entries"] == 1
+    other = reports / "nano-lm-v1" / "one"
+    other.mkdir(parents=True)
+    (other / "score.json").write_text("{}")
+    with pytest.raises(UsageError, match="Name one folder of"):
+        board()
+    assert board("--edition", "mini")["entries"] == 1

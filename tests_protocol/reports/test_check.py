@@ -1,6 +1,7 @@
 """`nanolm check` over runs, and what the board makes of its file."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from click.testing import CliRunner
 
 from nanolm.cli import cli
 from nanolm.editions.edition import Edition
-from nanolm.errors import NanoLMError, RecordError, ScoreError
+from nanolm.errors import NanoLMError, RecordError, ScoreError, SourceError, UsageError
 from nanolm.reports.check import check
 from nanolm.reports.run_folder import RunFolder
 from nanolm.reports.gate import gate
@@ -82,3 +83,36 @@ def test_missing_partial_and_stale_runs_are_named(tmp_path: Path, mini: Edition,
     write_run(tmp_path / "stale", "oracle", 1.0, changes={"edition_digest": "0" * 16})
     with pytest.raises(NanoLMError, match="was scored under mini"):
         check(tmp_path / "stale" / "mini", mini)
+
+
+def test_without_its_data_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the README has it, without options, before anything was fetched."""
+    monkeypatch.setenv("NANOLM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("a run without data was started"))
+    done = CliRunner().invoke(cli, ["check", "--reports-dir", str(tmp_path)])
+    assert isinstance(done.exception, SourceError), done.output
+    said = str(done.exception)
+    assert said.startswith("nano-lm-v1 can't be checked: missing data: ")
+    assert "`nanolm fetch --edition nano-lm-v1`" in said
+    assert "`nanolm check --edition mini`" in said
+
+
+@pytest.mark.parametrize("status", [0, 1, 4])
+def test_a_run_that_leaves_no_score_is_not_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    """The command just typed is no advice; with --json, too, one sees what pytest said."""
+    ended = subprocess.CompletedProcess([], status, stdout="no space left")
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: ended)
+    done = CliRunner().invoke(cli, ["check", "-e", "mini", "--reports-dir", str(tmp_path), "--json"])
+    assert isinstance(done.exception, UsageError), done.output
+    said = str(done.exception)
+    assert f"the run of oracle ended with pytest's status {status} and left no score in {tmp_path}" in said
+    assert "nanolm check" not in said
+    assert "no space left" in done.stderr
+
+
+def test_only_without_runs_of_its_own_does_it_name_itself(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["check", "-e", "mini", "--reports-dir", str(tmp_path), "--no-run"])
+    assert isinstance(done.exception, RecordError), done.output
+    assert "`nanolm check` without --no-run" in str(done.exception)

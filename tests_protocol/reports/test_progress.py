@@ -94,7 +94,8 @@ def told(progress: Progress, reporter: Reporter) -> list[str]:
 
 def test_plain_lines_where_there_is_no_terminal() -> None:
     reporter = Reporter(isatty=False)
-    first, last = told(made(reporter), reporter)
+    first, loading, last = told(made(reporter), reporter)
+    assert loading == "nanolm: loading the model …"
     assert first == "nanolm: tiny on mini: 0 of 4 outputs recorded, 4 to generate, at most 256 tokens each"
     assert last.startswith("arc 4/4 · mean 100 tokens · truncated 25% · all 4/4 · 40 tokens/s · 10 s")
 
@@ -134,7 +135,8 @@ def test_time_left_only_from_enough_outputs_in_enough_time(monkeypatch: pytest.M
     assert "left" not in progress._text("arc")  # 29 seconds
     clock = 1_020.0
     # (15 x 100 - 60 unfinished) tokens at (500 + 60) / 30 tokens/s
-    assert progress._text("arc").endswith(" · 19 tokens/s · 1 min 17 s left")
+    said = progress._text("arc")
+    assert said.endswith(" · all 5/20 · last output 20 s ago · 19 tokens/s · 1 min 17 s left")
 
 
 def test_at_most_what_the_context_has_room_for() -> None:
@@ -153,16 +155,77 @@ def test_an_estimate_from_the_first_outputs() -> None:
     reporter = Reporter(isatty=False)
     lines = told(made(reporter, warm_up=(("arc", "0", 0), ("arc", "2", 0))), reporter)
     assert lines[0].endswith("at most 256 tokens each; an estimate follows from the first 2")
-    assert lines[1] == "nanolm: estimate from the first 2 outputs: about 400 tokens, 20 s in all"
+    assert lines[2] == "nanolm: estimate from the first 2 outputs: about 400 tokens, 20 s in all"
 
 
 def test_an_estimate_from_the_record() -> None:
     reporter = Reporter(isatty=False)
-    record = [output(9, started=0.0, tokens=50), output(8, started=5_000.0, tokens=50)]
+    record = [output(9 + n, started=5_000.0 * n, tokens=50) for n in range(5)]
     lines = told(made(reporter, record=record), reporter)
     assert lines[0] == (
-        "nanolm: tiny on mini: 2 of 6 outputs recorded, 4 to generate, about 200 tokens, 40 s at the pace so far"
+        "nanolm: tiny on mini: 5 of 9 outputs recorded, 4 to generate, about 200 tokens, 40 s at the pace so far"
     )
+
+
+def test_no_estimate_from_one_recorded_output() -> None:
+    """A resumed run waits for as many outputs of its own before it says how long it will take."""
+    reporter = Reporter(isatty=False)
+    progress = made(reporter, record=[output(99)], wanted=21)
+    progress.start()
+    assert reporter.lines[0].endswith(
+        "1 of 22 outputs recorded, 21 to generate, at most 256 tokens each; an estimate follows from the first 5"
+    )
+    for number in range(4):
+        progress.arrived(output(number))
+    assert not any("about" in line for line in reporter.lines)
+    progress.arrived(output(4))
+    progress.stop()
+    # 100 tokens each; 10 s each, two at once
+    assert reporter.lines[-1] == (
+        "nanolm: estimate from 6 outputs: about 2,100 tokens, 1 min 45 s for this run"
+    )
+
+
+def test_no_estimate_at_all_where_little_is_left() -> None:
+    reporter = Reporter(isatty=False)
+    lines = told(made(reporter, record=[output(99)]), reporter)
+    assert lines[0].endswith("1 of 5 outputs recorded, 4 to generate, at most 256 tokens each")
+    assert not any("estimate" in line for line in lines)
+
+
+@pytest.mark.parametrize("isatty", [False, True])
+def test_it_goes_on_saying_so_while_no_output_comes(isatty: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading a model and reading long prompts take minutes; so may one long reply."""
+    monkeypatch.setattr("nanolm.reports.progress._PLAIN_SECONDS", 0.05)
+    monkeypatch.setattr("nanolm.reports.progress._TERMINAL_SECONDS", 0.05)
+    monkeypatch.setattr("nanolm.reports.progress._SILENT", 0.0)
+    reporter = Reporter(isatty)
+    progress = made(reporter, verbosity=1)  # no live line
+    run: Any = progress._run
+    engine, run.engine = run.engine, None
+
+    def comes(text: str) -> bool:
+        until = time.monotonic() + 10
+        while not any(text in line for line in reporter.lines) and time.monotonic() < until:
+            time.sleep(0.02)
+        return any(text in line for line in reporter.lines)
+
+    progress.start()
+    assert comes("loading the model … 0 s · all 0/4")
+    run.engine = engine
+    assert comes("waiting for the first output … 0 s · all 0/4")
+    progress.arrived(output(0))
+    assert comes("all 1/4 · last output 0 s ago")
+    progress.stop()
+
+
+def test_how_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every 15 s on a terminal; in a log every 20 s at first, each minute later, however long it takes."""
+    terminal, log = made(Reporter(isatty=True), verbosity=1), made(Reporter(isatty=False))
+    opened = log._opened
+    assert (terminal._pause(), log._pause()) == (15, 20)
+    monkeypatch.setattr(time, "monotonic", lambda: opened + 100_000)
+    assert (terminal._pause(), log._pause()) == (15, 60)
 
 
 def test_an_estimate_goes_benchmark_by_benchmark() -> None:

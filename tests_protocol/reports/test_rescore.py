@@ -142,6 +142,24 @@ def test_without_a_record_or_a_name_it_says_what_to_do(tmp_path: Path) -> None:
         rescore(tmp_path)
 
 
+def test_a_missing_record_is_said_before_missing_data(
+    tmp_path: Path, write_record: Callable[..., Path]
+) -> None:
+    """No data of nano-lm-v1 are in this cache: what rescoring lacks first is a record."""
+    folder = tmp_path / "nano-lm-v1"
+    (folder / "some-model").mkdir(parents=True)
+    (folder / "some-model" / "outputs.jsonl").write_bytes(b"")
+    for edition in ((), ("--edition=nano-lm-v1",)):
+        for name in ("oracle", "constant"):
+            with pytest.raises(NanoLMError) as error:
+                rescore(tmp_path, name, edition=edition)
+            assert str(error.value).startswith(f"no record of {name} in {folder.absolute()}. Expected is ")
+            assert "missing data" not in str(error.value)
+    write_record(tmp_path, {"gsm8k-platinum-mini": "0"})
+    with pytest.raises(NanoLMError, match=r"no record of oracle in .*\. It has one of mini: say --edition"):
+        rescore(tmp_path, "oracle", edition=("--edition=nano-lm-v1",))
+
+
 def test_the_edition_is_the_only_one_with_a_record(tmp_path: Path, write_record: Callable[..., Path]) -> None:
     folder = write_record(tmp_path, {"gsm8k-platinum-mini": "\\boxed{{gold}}"})
     write_record(tmp_path, {"gsm8k-platinum-mini": "0"}, name="other")
