@@ -10,7 +10,10 @@ from typing import Any
 import click
 
 from nanolm.cli import tables
-from nanolm.errors import UsageError
+from nanolm.errors import UsageError, unknown
+
+_ENGINES = ("auto", "transformers", "vllm")
+"""Those that give log-likelihoods of a text."""
 
 
 @click.command()
@@ -20,10 +23,23 @@ from nanolm.errors import UsageError
 @click.option(
     "--text", "file", type=click.Path(path_type=Path), help="Any UTF-8 text file, taken byte by byte."
 )
-@click.option("--context", type=int, help="Tokens a window reads at most.  [default: 2048, or the model's]")
-@click.option("--stride", type=int, help="Tokens each further window scores.  [default: the context]")
-@click.option("--limit-bytes", type=int, help="Only the beginning of the text; the result is marked partial.")
-@click.option("--engine", "engine_name", default="auto", show_default=True, help="transformers or vllm.")
+@click.option(
+    "--context",
+    type=int,
+    help="Tokens a window reads at most: 1 to the model's context.  [default: 2048, or the model's context "
+    "when that is shorter]",
+)
+@click.option(
+    "--stride", type=int, help="Tokens each further window scores: 1 to --context.  [default: --context]"
+)
+@click.option(
+    "--limit-bytes",
+    type=int,
+    help="Only so many bytes from the beginning of the text, 1 at least; the result is marked partial.",
+)
+@click.option(
+    "--engine", "engine_name", default="auto", show_default=True, help="auto, transformers or vllm."
+)
 @click.option("--reports-dir", type=click.Path(path_type=Path), default=Path("reports"), show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
@@ -45,23 +61,27 @@ def command(
     beside it, and the same command goes on where it was cut short.
     """
     from nanolm import editions, entries
-    from nanolm.engines import open_engine
+    from nanolm.engines import check_installed, open_engine
     from nanolm.entries import artefacts, tokens
     from nanolm.entries.pairs import pair_encoder
     from nanolm.run import perplexity
 
     edition = editions.load(edition_name)
-    entry = entries.resolve(reference, edition)
-    encoder = pair_encoder(entry)
+    _check(context, stride, limit_bytes, engine_name)
     name, whole = _text(edition, corpus, file)
     text, partial = _limited(whole, limit_bytes)
+    entry = entries.resolve(reference, edition)
+    width = min(entry.context, perplexity.DEFAULT_CONTEXT) if context is None else context
+    stride = width if stride is None else stride
+    perplexity.check_windows(entry, width, stride)
+    check_installed(entry, edition, name=engine_name)
+    encoder = pair_encoder(entry)
     tokenizer = tokens.load(artefacts.of(entry))
     read = perplexity.read_text(name, text, tokenizer, encoder.ids(text), partial)
-    width = context or min(entry.context, perplexity.DEFAULT_CONTEXT)
     folder = reports_dir / edition.name / entry.name
     engine = open_engine(entry, edition, name=engine_name, folder=folder, items_of=lambda slug: ())
     try:
-        under = perplexity.conditions(read, entry, engine, encoder.opening, width, stride or width)
+        under = perplexity.conditions(read, entry, engine, encoder.opening, width, stride)
         suffix = "-partial" if partial else ""
         log = folder / f"perplexity-{name}{suffix}.windows.jsonl"
         start = time.monotonic()
@@ -79,6 +99,9 @@ def command(
             opening=opening,
             seconds=time.monotonic() - start,
         )
+    except KeyboardInterrupt:
+        click.echo("Stopped: measured windows are kept, the same command goes on.", err=True)
+        raise
     finally:
         engine.close()
     path = folder / f"perplexity-{name}{suffix}.json"
@@ -87,6 +110,21 @@ def command(
         tables.print_json(found)
     else:
         _print(found, path)
+
+
+def _check(context: int | None, stride: int | None, limit: int | None, engine: str) -> None:
+    """What no model could be measured with is refused before any is looked at, with `UsageError`."""
+    for option, value, most in (
+        ("--context", context, " to the model's context"),
+        ("--stride", stride, " to --context"),
+        ("--limit-bytes", limit, " or more"),
+    ):
+        if value is not None and value < 1:
+            raise UsageError(f"{option}={value}: expected 1{most}")
+    if context is not None and stride is not None and stride > context:
+        raise UsageError(f"--stride={stride}: expected 1 to {context:,}, the tokens that a window reads")
+    if engine not in _ENGINES:
+        raise unknown("engine for a perplexity", engine, _ENGINES)
 
 
 def _text(edition: Any, corpus: str | None, file: Path | None) -> tuple[str, str]:
@@ -98,11 +136,14 @@ def _text(edition: Any, corpus: str | None, file: Path | None) -> tuple[str, str
         if corpus is not None:
             raise UsageError("--text and --corpus name two texts; expected one of them")
         try:
-            return slug(file.stem), file.read_bytes().decode("utf-8")
+            text = file.read_bytes().decode("utf-8")
         except OSError as error:
             raise UsageError(f"{file} can't be read: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise UsageError(f"{file} is not UTF-8: {error}") from None
+        if not text:
+            raise UsageError(f"{file} is empty; expected some text")
+        return slug(file.stem), text
     if corpus is None:
         if not edition.corpora:
             raise UsageError(f"{edition.name} has no corpus; name a text file with --text")
@@ -114,10 +155,12 @@ def _limited(text: str, limit: int | None) -> tuple[str, bool]:
     """The first so many bytes, whole characters only."""
     if limit is None:
         return text, False
-    if limit < 1:
-        raise UsageError(f"--limit-bytes={limit}: expected at least 1")
     raw = text.encode("utf-8")
-    return raw[:limit].decode("utf-8", "ignore"), limit < len(raw)
+    part = raw[:limit].decode("utf-8", "ignore")
+    if not part:
+        needed = len(text[0].encode("utf-8"))
+        raise UsageError(f"--limit-bytes={limit}: the text's first character has {needed} bytes")
+    return part, limit < len(raw)
 
 
 @contextmanager

@@ -86,7 +86,9 @@ class TransformersEngine:
             raise EngineError("a log-likelihood needs at least one token to condition on, and one to score")
         every = [Alternative((*prompt, *continuation), len(prompt)) for prompt, continuation in pairs]
         rows = trees.forest(every, shared=False)
-        read = self.reader.read(rows) if rows else []
+        read, problem = _read(self.reader, rows) if rows else ([], "")
+        if read is None:
+            raise EngineError(f"{self.model} can't read this text: {problem}")
         return totals(list(zip(rows, read, strict=True)), len(every)).loglikelihoods
 
     def close(self) -> None:
@@ -97,7 +99,7 @@ class TransformersEngine:
     # log-likelihoods
 
     def _score(self, requests: Sequence[Request]) -> Iterator[Generation]:
-        if not requests:
+        if not requests or self._closed:
             return
         reader = self.reader
         owners = [

@@ -21,6 +21,7 @@ from nanolm.plugin.checker import Checking, connect_checking, open_checking
 from nanolm.plugin.collected import Collected
 from nanolm.plugin.finish import Finish
 from nanolm.plugin.judging import Desk
+from nanolm.plugin.leaving import Leaving
 from nanolm.plugin.protocol import Runner
 from nanolm.plugin.recorded import Recorded, Ref, ref_of
 from nanolm.plugin.signals import Signals
@@ -67,6 +68,7 @@ class BenchmarkSession:
         self.checking = Checking()
         self._judge: Judge | None = None
         self.signals: Signals | None = None
+        self.leaving: Leaving | None = None
         self._part: Part | None = None
         self._followed: Followed | None = None
         if self.entry is not None and self.worker is None and not self.only_collects:
@@ -91,7 +93,8 @@ class BenchmarkSession:
             self.finish.record_from = str(source)
         parts.remove(self.folder)
         state.write(self.folder, state.State(run=self.name))
-        self.run = Run(self.suite, self.entry, record, self._engine, mode=self.mode, name=self.name)
+        run = self.run = Run(self.suite, self.entry, record, self._engine, mode=self.mode, name=self.name)
+        self.leaving = Leaving(lambda: run.busy)
         self.config.add_cleanup(self.close)  # also when collecting fails
 
     def _engine(self) -> Engine:
@@ -249,6 +252,8 @@ class BenchmarkSession:
 
     def _end(self, session: pytest.Session, exitstatus: int) -> None:
         """Scores, files, exit status."""
+        if self.leaving is not None:
+            self.leaving.status = lambda: int(session.exitstatus)
         if self.progress is not None:
             self.progress.stop()
         if self._part is not None:
@@ -292,6 +297,8 @@ class BenchmarkSession:
         if self.run is not None:
             self.run.close()
             state.remove(self.folder)
+            if self.leaving is not None and not self.run.busy:
+                self.leaving.forget()
         if self._followed is not None:
             self._followed.close()
         if self._judge is not None:

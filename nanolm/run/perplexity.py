@@ -6,7 +6,6 @@ on where it ended.
 
 import hashlib
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,8 @@ import msgspec
 from nanolm.engines import Engine
 from nanolm.entries import Entry
 from nanolm.entries.tokens import decode
-from nanolm.errors import RecordError, UsageError, counted
+from nanolm.errors import EngineError, UsageError, counted
+from nanolm.run.window_log import WindowLog
 from nanolm.run.windows import windows
 from nanolm.schema import Alternative
 
@@ -128,13 +128,8 @@ def _difference(text: str, back: str, tokenizer: Any, ids: Sequence[int]) -> str
 def conditions(
     text: Text, entry: Entry, engine: Engine, opening: int | None, context: int, stride: int
 ) -> Conditions:
-    """`UsageError` for a window that the model can't read."""
-    if not 1 <= context <= entry.context:
-        raise UsageError(
-            f"--context={context}: expected 1 to {entry.context:,} tokens, the context of {entry.name}"
-        )
-    if not 1 <= stride <= context:
-        raise UsageError(f"--stride={stride}: expected 1 to {context:,}, the tokens that a window reads")
+    """What the windows' file begins with. Raises as `check_windows`."""
+    check_windows(entry, context, stride)
     return Conditions(
         text=text.sha256,
         tokens=len(text.ids),
@@ -146,47 +141,45 @@ def conditions(
     )
 
 
+def check_windows(entry: Entry, context: int, stride: int) -> None:
+    """`UsageError` for a window that the model can't read."""
+    if not 1 <= context <= entry.context:
+        raise UsageError(
+            f"--context={context}: expected 1 to {entry.context:,} tokens, the context of {entry.name}"
+        )
+    if not 1 <= stride <= context:
+        raise UsageError(f"--stride={stride}: expected 1 to {context:,}, the tokens that a window reads")
+
+
 def measure(
     text: Text, under: Conditions, engine: Engine, log: Path, progress: Callable[[int, int], None]
 ) -> tuple[list[float], int]:
     """The log-likelihood of each window, nats, in order, and how many of them `log` already held.
 
-    `progress` is told scored and all tokens.
+    `progress` is told scored and all tokens. `log` is written to when the first window is known, and not
+    before; windows of other conditions that it holds are then kept under a dated name. Raises `EngineError`
+    when the model gives no finite number.
     """
     every = list(windows(text.ids, under.opening, under.context, under.stride))
     total = sum(len(one.ids) - one.start for one in every)
-    sums = _resume(log, under, len(every))
-    resumed = len(sums)
-    done = sum(len(one.ids) - one.start for one in every[:resumed])
-    progress(done, total)
-    with log.open("ab") as file:
+    with WindowLog(log, under, len(every)) as kept:
+        sums = kept.sums
+        resumed = len(sums)
+        done = sum(len(one.ids) - one.start for one in every[:resumed])
+        progress(done, total)
         for group in _groups(every[resumed:]):
             values = _scores(engine, group)
-            file.write(b"".join(msgspec.json.encode(value) + b"\n" for value in values))
-            file.flush()
+            odd = [value for value in values if not math.isfinite(value)]
+            if odd:
+                raise EngineError(
+                    f"{text.name}: the model gives a log-likelihood of {odd[0]} for tokens "
+                    f"{done:,} and on; expected finite numbers: are its weights whole?"
+                )
+            kept.add(values)
             sums += values
             done += sum(len(one.ids) - one.start for one in group)
             progress(done, total)
     return sums, resumed
-
-
-def _resume(log: Path, under: Conditions, most: int) -> list[float]:
-    """The sums that are there already; a file made under other conditions is kept under a dated name."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    head = msgspec.json.encode(under)
-    if log.exists():
-        lines = log.read_bytes().split(b"\n")
-        if lines[0] == head:
-            whole = lines[1:-1][:most]  # the last line may be torn
-            log.write_bytes(b"\n".join([head, *whole]) + b"\n")
-            try:
-                return [msgspec.json.decode(line, type=float) for line in whole]
-            except msgspec.DecodeError as error:
-                raise RecordError(f"{log} can't be read: {error}; move it away to begin anew") from error
-        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(log.stat().st_mtime))
-        log.rename(log.with_name(f"{log.stem}.{stamp}{log.suffix}"))
-    log.write_bytes(head + b"\n")
-    return []
 
 
 def _groups(every: Sequence[Alternative]) -> Iterator[list[Alternative]]:

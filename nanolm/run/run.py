@@ -22,6 +22,10 @@ _WARM_UP = 2
 """Outputs of each benchmark that are asked for first, so that there is soon an estimate."""
 
 
+_LAST_BATCH = 5.0
+"""Seconds that a stopped run waits for what its engine has in hand."""
+
+
 class Run:
     """One entry on a selection of one edition's items, in the process that holds the record.
 
@@ -63,6 +67,11 @@ class Run:
     def total(self) -> int:
         """How many outputs are asked for, recorded ones included."""
         return len(self.keys)
+
+    @property
+    def busy(self) -> bool:
+        """The engine's thread is at work; after `stop`, in what can't be cut short."""
+        return self._thread is not None and self._thread.is_alive()
 
     def prepare(self, selection: Selection) -> None:
         """Find out what is missing. `RecordError` when the record was made under other conditions."""
@@ -155,8 +164,8 @@ class Run:
             self.error = self.error or "the run was stopped before this output was generated"
         if self.engine is not None:
             self.engine.close()
-        if self._thread is not None and self._thread.is_alive():
-            self._thread.join(timeout=5)
+        if self._thread is not None and self.busy:
+            self._thread.join(timeout=_LAST_BATCH)
         self._end()
 
     def close(self) -> None:
@@ -169,6 +178,9 @@ class Run:
     def _generate(self) -> None:
         try:
             engine = self.engine = self._open_engine()
+            if self._stopping:  # while it was opened: nobody has closed it
+                engine.close()
+                return
             requests = list(self._requests(engine))
             for generation in likelihood.once(engine, requests):
                 if self._stopping:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from nanolm.engines import Generation
 from nanolm.engines.transformers import TransformersEngine
 from nanolm.entries import Entry
-from nanolm.errors import UsageError
+from nanolm.errors import EngineError, UsageError
 from nanolm.run import perplexity
 from nanolm.run.windows import windows
 from nanolm.schema import Request
@@ -184,9 +185,127 @@ def test_windows_that_make_no_sense_are_refused(context: int, stride: int) -> No
         perplexity.conditions(read("a text"), WHO, engine, 256, context, stride)
 
 
+def test_a_measurement_that_gives_nothing_leaves_the_files_as_they_were(tmp_path: Path) -> None:
+    """It fails before its first window: nothing is renamed, nothing begun."""
+    text = read("A text of some length.")
+    log = tmp_path / "log.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        measured(text, log, Dying(0))
+    assert not list(tmp_path.iterdir())
+    measured(text, log)
+    before = log.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        measured(text, log, Dying(0), context=4, stride=4)
+    assert [path.name for path in tmp_path.iterdir()] == ["log.jsonl"]
+    assert log.read_bytes() == before
+
+
+def test_a_log_without_windows_is_not_kept(tmp_path: Path) -> None:
+    text = read("A text of some length.")
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b'{"text":"of other conditions"}\n-12.')  # the first window is torn
+    found, _ = measured(text, log)
+    assert [path.name for path in tmp_path.iterdir()] == ["log.jsonl"]
+    assert len(log.read_bytes().splitlines()) == 1 + found.windows
+
+
+def test_two_logs_of_one_second_are_both_kept(tmp_path: Path) -> None:
+    text = read("A text of some length.")
+    log = tmp_path / "log.jsonl"
+    for stride in (8, 4, 2):
+        measured(text, log, stride=stride)
+        os.utime(log, (1e9, 1e9))
+    kept = [path.read_text().splitlines()[0] for path in sorted(tmp_path.glob("log.*.jsonl"))]
+    assert sorted(json.loads(head)["stride"] for head in kept) == [4, 8]
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf])
+def test_a_model_that_gives_no_number_is_told_and_not_recorded(tmp_path: Path, value: float) -> None:
+    class Odd(Dying):
+        def score(self, prompt_ids: Sequence[int], continuation_ids: Sequence[int]) -> float:
+            return value
+
+    log = tmp_path / "log.jsonl"
+    with pytest.raises(EngineError, match=f"log-likelihood of {value} for tokens 0 and on; expected finite"):
+        measured(read("a text"), log, Odd(1))
+    assert not log.exists()
+
+
+def test_a_text_that_the_model_cannot_read_is_one_line() -> None:
+    class Small(reading.Reader):
+        def read(self, rows: Sequence[Any]) -> list[list[tuple[float, bool]]]:
+            raise IndexError("index out of range in self")
+
+    engine = TransformersEngine("m", context=64, reader=Small())
+    with pytest.raises(EngineError, match="m can't read this text: a token id outside the model's vocab"):
+        engine.score([1], [2])
+
+
 def test_an_empty_text_is_refused() -> None:
     with pytest.raises(UsageError, match="gives no token"):
         read("")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--stride=0", "--stride=0: expected 1 to --context"),
+        ("--stride=-3", "--stride=-3: expected 1 to --context"),
+        ("--context=0", "--context=0: expected 1 to the model's context"),
+        ("--context=8 --stride=9", "--stride=9: expected 1 to 8"),
+        ("--limit-bytes=0", "--limit-bytes=0: expected 1 or more"),
+        ("--limit-bytes=1", "--limit-bytes=1: the text's first character has 2 bytes"),
+        ("--engine=llamacpp", "unknown engine for a perplexity 'llamacpp'"),
+        ("--text=empty", "empty is empty; expected some text"),
+        ("--text=latin", "latin is not UTF-8"),
+        ("--text=nowhere", "nowhere can't be read: No such file or directory"),
+        ("--text=.", ". can't be read: Is a directory"),
+    ],
+)
+def test_what_cannot_be_measured_is_told_before_the_model_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, said: str
+) -> None:
+    """There is no such model, and nothing is written."""
+    from click.testing import CliRunner
+
+    from nanolm.cli import cli
+
+    monkeypatch.chdir(tmp_path)
+    for name, held in (("text", "étude".encode()), ("empty", b""), ("latin", b"caf\xe9")):
+        Path(name).write_bytes(held)
+    done = CliRunner().invoke(cli, ["perplexity", "./no-model", "--text=text", *options.split()])
+    assert isinstance(done.exception, UsageError)
+    assert said in str(done.exception)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "latin", "text"]
+
+
+@pytest.mark.parametrize("options", [["--context=513"], ["--stride=513"]])
+def test_windows_wider_than_the_models_context_are_told_before_an_engine_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    from click.testing import CliRunner
+
+    from nanolm.cli import cli
+    from tests_protocol.engines import tiny_model
+
+    monkeypatch.chdir(tmp_path)
+    tiny_model.write(Path("tiny"))
+    Path("text").write_text("some text")
+    monkeypatch.setattr("nanolm.engines.open_engine", None)
+    done = CliRunner().invoke(cli, ["perplexity", "./tiny", "--text=text", *options])
+    assert isinstance(done.exception, UsageError)
+    assert f"{options[0]}: expected 1 to 512" in str(done.exception)
+    assert not Path("reports").exists()
+
+
+def test_the_help_says_what_context_and_stride_may_be() -> None:
+    from click.testing import CliRunner
+
+    from nanolm.cli import cli
+
+    shown = " ".join(CliRunner().invoke(cli, ["perplexity", "--help"]).output.split())
+    assert "1 to the model's context. [default: 2048, or the model's context when that is shorter]" in shown
+    assert "1 to --context. [default: --context]" in shown
 
 
 def test_the_command_writes_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,6 +323,7 @@ def test_the_command_writes_its_result(tmp_path: Path, monkeypatch: pytest.Monke
         return TransformersEngine("none", context=entry.context, reader=reading.Reader())
 
     monkeypatch.setattr("nanolm.engines.open_engine", opened)
+    monkeypatch.setattr("nanolm.engines.check_installed", lambda *_, **__: None)
     arguments = [
         "perplexity",
         str(folder),
@@ -256,6 +376,7 @@ def test_a_model_of_characters_is_measured_on_its_own_text(
         return TransformersEngine("none", context=entry.context, reader=reading.Reader())
 
     monkeypatch.setattr("nanolm.engines.open_engine", opened)
+    monkeypatch.setattr("nanolm.engines.check_installed", lambda *_, **__: None)
     for text, lossless in (("a bad cafe\nfaced a cab", True), ("a bad café", False)):
         file = tmp_path / f"text-{lossless}.txt"
         file.write_text(text)

@@ -96,6 +96,44 @@ def test_only_what_is_missing_is_asked(tmp_path: Path, suite: Suite) -> None:
     assert second.closed >= 1
 
 
+def test_stopped_while_the_engine_is_opened(tmp_path: Path, suite: Suite) -> None:
+    """Nobody else could have closed it; it is asked for nothing."""
+    engine, opening, go = Scripted(), threading.Event(), threading.Event()
+
+    def opened() -> Scripted:
+        opening.set()
+        assert go.wait(20)
+        return engine
+
+    who = msgspec.structs.replace(entry(), artefact="transformers")
+    run = Run(suite, who, Record(tmp_path, write=True), opened, name="r")  # type: ignore[arg-type]
+    run.missing = [(ARC, suite.ids(ARC)[0], 0)]
+    run.start()
+    assert opening.wait(20)
+    threading.Timer(0.5, go.set).start()
+    assert run.busy
+    run.close()
+    assert not run.busy
+    assert (engine.asked, engine.closed) == ([], 1)
+
+
+def test_a_thread_that_cannot_be_cut_short_is_busy_after_the_end(
+    tmp_path: Path, suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nanolm.run.run._LAST_BATCH", 0.1)
+    go = threading.Event()
+    who = msgspec.structs.replace(entry(), artefact="transformers")
+    run = Run(suite, who, Record(tmp_path, write=True), lambda: go.wait(20) and Scripted(), name="r")  # type: ignore
+    run.missing = [(ARC, suite.ids(ARC)[0], 0)]
+    run.start()
+    run.close()
+    assert run.busy
+    go.set()
+    assert run._thread is not None
+    run._thread.join(20)
+    assert not run.busy
+
+
 def test_sampled_entries_have_seeds_of_their_own(tmp_path: Path, suite: Suite) -> None:
     engine = Scripted()
     ran(tmp_path, suite, entry(samples=4), engine).close()
