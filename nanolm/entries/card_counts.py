@@ -47,7 +47,8 @@ _OTHERS = re.compile(
 )
 _FAMILIES = frozenset(
     ("llama", "pythia", "qwen", "gemma", "phi", "mistral", "mixtral", "opt", "bert", "roberta", "gpt",
-     "mamba", "falcon", "bloom", "olmo", "stablelm", "smollm", "deepseek", "granite", "cerebras", "rwkv", "minicpm")
+     "mamba", "falcon", "bloom", "olmo", "stablelm", "smollm", "deepseek", "granite",
+     "cerebras", "rwkv", "minicpm")
 )  # fmt: skip
 _NO_MODELS = frozenset(
     ("rope", "swiglu", "geglu", "moe", "rmsnorm", "layernorm", "pytorch", "gguf", "onnx", "bf16", "fp16",
