@@ -97,7 +97,7 @@ def test_no_folder_or_an_empty_one(say: Say, tmp_path: Path, made: bool) -> None
         assert f"{missing} {reports}" in (said := say(*words))
         assert "/score.json, which `pytest" in said
     where = f"--reports-dir={reports}"
-    assert "no record of oracle: expected" in say("rescore", "oracle", "--edition=mini", where)
+    assert f"no record of oracle in {reports}/mini. Expected is " in say("rescore", "oracle", "--edition=mini", where)
     assert ("no record in" if made else missing) in say("rescore", "oracle", where)
     assert "entries with a record in" in say("rescore", "--all", "--edition=mini", where)
     assert "no run of 'oracle'" in say("check", "-e", "mini", "--no-run", where)
@@ -121,7 +121,7 @@ def test_the_folder_looked_in_is_named_in_full(
         assert missing in (said := say(*words))
         assert ("name the folder" if words == ("board",) else "--reports-dir") in said
     assert f"with a record in {tmp_path}/reports: none" in say("rescore", "--all", "--edition=mini")
-    assert f"no run of 'oracle' in {tmp_path}/reports/mini" in say("check", "-e", "mini", "--no-run")
+    assert f"no run of 'oracle' with a score in {tmp_path}/reports/mini" in say("check", "-e", "mini", "--no-run")
 
 
 def test_an_empty_edition_is_refused(say: Say, reports: Path, tmp_path: Path) -> None:
