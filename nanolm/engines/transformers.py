@@ -98,6 +98,10 @@ class TransformersEngine:
 
     # log-likelihoods
 
+    def _is_closed(self) -> bool:
+        """Another thread may have closed it between two batches."""
+        return self._closed
+
     def _score(self, requests: Sequence[Request]) -> Iterator[Generation]:
         if not requests or self._closed:
             return
@@ -110,7 +114,7 @@ class TransformersEngine:
         started, beginning = time.time(), time.monotonic()
         gathered = [Gathered(request, started) for request in requests]
         for batch in self._batches(rows):
-            if self._closed:
+            if self._is_closed():
                 return
             predicted, problem = _read(reader, [rows[place] for place in batch])
             seconds = time.monotonic() - beginning

@@ -175,6 +175,9 @@ class Run:
 
     # in the engine's thread
 
+    def _is_stopping(self) -> bool:
+        return self._stopping
+
     def _generate(self) -> None:
         try:
             engine = self.engine = self._open_engine()
@@ -183,7 +186,7 @@ class Run:
                 return
             requests = list(self._requests(engine))
             for generation in likelihood.once(engine, requests):
-                if self._stopping:
+                if self._is_stopping():
                     break
                 self._keep(engine, generation)
         except NanoLMError as error:
