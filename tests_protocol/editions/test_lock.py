@@ -155,11 +155,11 @@ def test_bad_rows_of_what_was_never_frozen_are_reported_and_of_what_was_are_refu
     change(small, "items = 3", "items = 4")
     report = lock(editions.load(small))
     assert set(report.missing) == {"toy"}
-    assert "items = 4, but toy has 3 items and 1 excluded rows" in report.missing["toy"]
+    assert "items = 4, but toy has 3 items and 1 excluded row" in report.missing["toy"]
     change(small, "items = 4", "items = 3")
     lock(editions.load(small))
     change(small, "items = 3", "items = 4")
-    with pytest.raises(ItemError, match="3 items and 1 excluded rows"):
+    with pytest.raises(ItemError, match="3 items and 1 excluded row"):
         lock(editions.load(small))
 
 

@@ -263,8 +263,11 @@ def test_time_is_linear(piece: str) -> None:
         card_claims.says(card, "token", "data")
         return time.process_time() - start
 
+    def least(size: int) -> float:
+        return min(seconds(size) for _ in range(3))  # a garbage collection may fall into one
+
     seconds(1000)
-    assert seconds(200_000) < 20 * max(seconds(25_000), 0.01)  # 8 times the text; quadratic would be 64
+    assert least(200_000) < 20 * max(least(25_000), 0.01)  # 8 times the text; quadratic would be 64
 
 
 def test_the_command(model: Model, tmp_path: Path) -> None:
