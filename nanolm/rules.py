@@ -13,6 +13,8 @@ VERSIONS = {
     "math_expression": "1",
     "code": "1",
     "tool_calls": "1",
+    "featherweight_letter": "1",
+    "likeliest": "1",
     "scoring": "1",
 }
 """By answer type (the modules of `nanolm.answers`), and for reasoning removal and scoring."""
