@@ -111,8 +111,9 @@ class LlamaCppEngine:
         worker = self._worker
         assert worker is not None
         started = time.time()
-        for number, request in waiting.items():
-            self._send(worker, {"number": number, "parameters": parameters(request)})
+        with contextlib.suppress(OSError):  # it died: what it answered before is read first
+            for number, request in waiting.items():
+                self._send(worker, {"number": number, "parameters": parameters(request)})
         while waiting:
             answer = self._receive(worker)
             error = answer.get("error")
@@ -177,11 +178,8 @@ class LlamaCppEngine:
 
     def _send(self, worker: "subprocess.Popen[str]", message: Mapping[str, Any]) -> None:
         assert worker.stdin is not None
-        try:
-            worker.stdin.write(json.dumps(message) + "\n")
-            worker.stdin.flush()
-        except OSError:
-            raise self._died(worker) from None
+        worker.stdin.write(json.dumps(message) + "\n")
+        worker.stdin.flush()
 
     def _receive(self, worker: "subprocess.Popen[str]") -> dict[str, Any]:
         assert worker.stdout is not None

@@ -1,5 +1,6 @@
 """Which engine runs which entry, and what is said when one can't."""
 
+import subprocess
 from importlib import metadata
 from pathlib import Path
 
@@ -115,6 +116,26 @@ def test_a_llamacpp_worker_that_dies_is_started_again(
     """Whatever it had answered before; each request is answered once."""
     engine = stand_in(tmp_path, monkeypatch)
     (tmp_path / "dies").write_text("5 3")
+    requests = [request(item=str(number)) for number in range(30)]
+    assert [g.request.item for g in engine.generate(requests)] == [str(number) for number in range(30)]
+    assert len(engine.restarts) == 5
+    engine.close()
+
+
+def test_what_a_worker_answered_is_kept_when_it_dies_while_it_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pipe then breaks before all is sent."""
+    engine = stand_in(tmp_path, monkeypatch)
+    (tmp_path / "dies").write_text("5 3")
+
+    def late(self: LlamaCppEngine, worker: "subprocess.Popen[str]", message: dict[str, object]) -> None:
+        if message["number"] == 29 and len(self.restarts) < 5:
+            worker.wait(10)
+        send(self, worker, message)
+
+    send = LlamaCppEngine._send
+    monkeypatch.setattr(LlamaCppEngine, "_send", late)
     requests = [request(item=str(number)) for number in range(30)]
     assert [g.request.item for g in engine.generate(requests)] == [str(number) for number in range(30)]
     assert len(engine.restarts) == 5
