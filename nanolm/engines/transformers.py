@@ -81,15 +81,19 @@ class TransformersEngine:
         return self.scores([(prompt_ids, continuation_ids)])[0]
 
     def scores(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[float]:
-        """`score` of many pairs in one batch, in their order."""
+        """`score` of many pairs, in their order."""
         if any(not prompt or not continuation for prompt, continuation in pairs):
             raise EngineError("a log-likelihood needs at least one token to condition on, and one to score")
         every = [Alternative((*prompt, *continuation), len(prompt)) for prompt, continuation in pairs]
         rows = trees.forest(every, shared=False)
-        read, problem = _read(self.reader, rows) if rows else ([], "")
-        if read is None:
-            raise EngineError(f"{self.model} can't read this text: {problem}")
-        return totals(list(zip(rows, read, strict=True)), len(every)).loglikelihoods
+        found: list[tuple[Tree, Sequence[tuple[float, bool]]]] = []
+        for batch in self._batches(rows):
+            chosen = [rows[place] for place in batch]
+            read, problem = _read(self.reader, chosen)
+            if read is None:
+                raise EngineError(f"{self.model} can't read this text: {problem}")
+            found += zip(chosen, read, strict=True)
+        return totals(found, len(every)).loglikelihoods
 
     def close(self) -> None:
         """Ends what is under way after its batch, and lets the model go; may be called twice."""
