@@ -68,7 +68,7 @@ def build(
         for run in found
         if not run.score.complete and run.has_verdicts()
     }
-    table = rows(found, checks.checked, unverified, parts)
+    table = rows(edition, found, checks.checked, unverified, parts)
     order = {row.name: place for place, row in enumerate(table)}
     found.sort(key=lambda run: order[run.name])
     hidden = [slug for slug, spec in edition.benchmarks.items() if not spec.redistribute and not private]
@@ -79,7 +79,7 @@ def build(
         counts = viewer.write(new / "data", with_outputs, shown, items_of, rereader)
         if rereader.evidence.lacking:
             unverified |= evidence.lacking(rereader.evidence.lacking)
-            table = rows(found, checks.checked, unverified, parts)
+            table = rows(edition, found, checks.checked, unverified, parts)
         told = (evidence.told(len(checkable)), *rereader.evidence.told())
         _write_site_data(new, edition, table, {slug: n for slug, n in counts.items() if n})
         _write_pages(
@@ -144,7 +144,7 @@ def _write_pages(
         unscored=unscored,
         evidence=told,
         top=top,
-        measures=MEASURES,
+        measures=MEASURES if edition.headline == "skill" else {"raw": MEASURES["raw"], **MEASURES},
         lines=_chance_lines(edition, table),
         strip=lambda row: Markup(charts.interval(row, top)),
         scatter=Markup(charts.parameters_against_index(table)),

@@ -3,7 +3,7 @@
 from nanolm.editions.edition import Edition
 from nanolm.errors import counted
 from nanolm.reports.table import Row
-from nanolm.schema import Interval
+from nanolm.schema import EntryScore, Interval
 
 
 def card(edition: Edition, row: Row) -> str:
@@ -13,28 +13,18 @@ def card(edition: Edition, row: Row) -> str:
     lines += [f"> **{reason}**" for reason in row.reasons]
     if row.reasons:
         lines.append("")
-    index = "not computed" if score.index is None else with_interval(score.index, 1.0, 2)
-    raw = "" if score.raw_index is None else f" Raw index {score.raw_index:.2f}."
+    if edition.headline == "skill":
+        lines += _means(edition, score)
     lines += [
-        f"**Index {index}** (0: no better than a no-skill strategy, 100: perfect; 95% interval).{raw}",
-        "",
-        "| Category | Score |",
-        "|---|---:|",
-    ]
-    for category in edition.categories:
-        if category.slug in score.categories:
-            found = with_interval(score.categories[category.slug], 100.0, 1)
-            lines.append(f"| {_plain(category.title)} | {found} |")
-    lines += [
-        "",
         "| Benchmark | Skill | Raw | Chance | Items | Mean output tokens | Truncated |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for slug, of in score.benchmarks.items():
         title = edition.benchmarks[slug].title if slug in edition.benchmarks else slug
         skill = with_interval(Interval(of.skill, of.low, of.high), 100.0, 1)
+        raw = with_interval(Interval(of.raw, of.raw_low, of.raw_high), 100.0, 1)
         lines.append(
-            f"| {_plain(title)} | {skill} | {100 * of.raw:.1f} | {100 * of.chance:.1f} | {of.items:,} "
+            f"| {_plain(title)} | {skill} | {raw} | {100 * of.chance:.1f} | {of.items:,} "
             f"| {of.mean_output_tokens:,.0f} | {100 * of.truncated_share:.1f}% |"
         )
     model, decoding = score.model, score.decoding
@@ -54,6 +44,23 @@ def card(edition: Edition, row: Row) -> str:
         f"- Edition: {edition.name} {edition.version} (`{score.edition_digest}`)",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _means(edition: Edition, score: EntryScore) -> list[str]:
+    """The index and the categories."""
+    index = "not computed" if score.index is None else with_interval(score.index, 1.0, 2)
+    raw = "" if score.raw_index is None else f" Raw index {score.raw_index:.2f}."
+    lines = [
+        f"**Index {index}** (0: no better than a no-skill strategy, 100: perfect; 95% interval).{raw}",
+        "",
+        "| Category | Score |",
+        "|---|---:|",
+    ]
+    for category in edition.categories:
+        if category.slug in score.categories:
+            found = with_interval(score.categories[category.slug], 100.0, 1)
+            lines.append(f"| {_plain(category.title)} | {found} |")
+    return [*lines, ""]
 
 
 def with_interval(interval: Interval, scale: float, digits: int) -> str:

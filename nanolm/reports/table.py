@@ -39,16 +39,25 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rows(
-    found: Sequence[RunFolder], checked: bool, unverified: Mapping[str, str], extents: Mapping[str, str]
+    edition: Edition,
+    found: Sequence[RunFolder],
+    checked: bool,
+    unverified: Mapping[str, str],
+    extents: Mapping[str, str],
 ) -> list[Row]:
-    """Published entries by rank, then the others by index. Without sanity checks nothing is ranked (§10).
+    """Published entries by rank, then the others by index. Without sanity checks nothing is ranked (§10), and
+    in an edition that leads with raw accuracies nothing ever is.
 
     `unverified`: of runs whose score nothing can be checked by, the name and why. `extents`: of runs of a
     part, the name and of how much.
     """
     marks = {run.name: _marks(run, checked, unverified.get(run.name, ""), extents.get(run.name, "")) for run in found}
     ranked = ranks(
-        {run.name: run.score.index.value for run in found if run.score.index and not marks[run.name]}
+        {
+            run.name: run.score.index.value
+            for run in found
+            if edition.headline == "skill" and run.score.index and not marks[run.name]
+        }
     )
     order = sorted(found, key=lambda run: _place(run, ranked))
     labels = _labels(found)

@@ -98,6 +98,27 @@ def test_card_is_markdown_with_all_benchmarks(site: Path, mini: Edition) -> None
     assert "> **Not publishable: unofficial entry" in (site / "cards" / "local.md").read_text()
 
 
+def test_an_edition_of_raw_accuracies_has_no_index_and_no_ranks(
+    tmp_path: Path, mini: Edition, write_run: WriteRun, pass_checks: Any
+) -> None:
+    """The headline is no part of the digest: the same runs, shown the other way."""
+    write_run(tmp_path, "strong", 0.8)
+    write_run(tmp_path, "weak", 0.3)
+    pass_checks(tmp_path / "mini")
+    shown = {}
+    for headline in ("skill", "raw"):
+        edition = msgspec.structs.replace(mini, headline=headline)
+        built = build(tmp_path / "mini", tmp_path / headline, edition, items_of(edition))
+        pages = ("board.html", "entries/strong.html", "cards/strong.md")
+        shown[headline] = [built.ranked, *((tmp_path / headline / page).read_text("utf-8") for page in pages)]
+        assert all("95% interval" in text or " to " in text for text in shown[headline][1:])
+    for place, word in ((1, ">Ranking<"), (1, "index points"), (2, "raw index"), (3, "**Index ")):
+        assert word in shown["skill"][place]
+        assert word not in shown["raw"][place]
+    assert (shown["skill"][0], shown["raw"][0]) == (2, 0)
+    assert 'id="matrix" data-measure="raw"' in shown["raw"][1]
+
+
 def test_no_text_of_a_model_becomes_markup(site: Path) -> None:
     for path in site.rglob("*.js"):
         if path.parent.name == "static":
