@@ -114,6 +114,8 @@ def command(
 
 def _check(context: int | None, stride: int | None, limit: int | None, engine: str) -> None:
     """What no model could be measured with is refused before any is looked at, with `UsageError`."""
+    from nanolm.run.perplexity import check_stride
+
     for option, value, most in (
         ("--context", context, " to the model's context"),
         ("--stride", stride, " to --context"),
@@ -121,8 +123,8 @@ def _check(context: int | None, stride: int | None, limit: int | None, engine: s
     ):
         if value is not None and value < 1:
             raise UsageError(f"{option}={value}: expected 1{most}")
-    if context is not None and stride is not None and stride > context:
-        raise UsageError(f"--stride={stride}: expected 1 to {context:,}, the tokens that a window reads")
+    if context is not None and stride is not None:
+        check_stride(context, stride)
     if engine not in _ENGINES:
         raise unknown("engine for a perplexity", engine, _ENGINES)
 

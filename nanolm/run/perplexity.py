@@ -147,6 +147,11 @@ def check_windows(entry: Entry, context: int, stride: int) -> None:
         raise UsageError(
             f"--context={context}: expected 1 to {entry.context:,} tokens, the context of {entry.name}"
         )
+    check_stride(context, stride)
+
+
+def check_stride(context: int, stride: int) -> None:
+    """`UsageError` for windows that would leave tokens out, or score none."""
     if not 1 <= stride <= context:
         raise UsageError(f"--stride={stride}: expected 1 to {context:,}, the tokens that a window reads")
 
