@@ -62,6 +62,7 @@ class Run:
         self._ended = threading.Event()
         self._stopping = False
         self._thread: threading.Thread | None = None
+        self._patience = 0.0
 
     @property
     def total(self) -> int:
@@ -164,8 +165,9 @@ class Run:
             self.error = self.error or "the run was stopped before this output was generated"
         if self.engine is not None:
             self.engine.close()
+        self._patience = self._patience or time.monotonic() + _LAST_BATCH  # once, however often it is called
         if self._thread is not None and self.busy:
-            self._thread.join(timeout=_LAST_BATCH)
+            self._thread.join(timeout=max(0.0, self._patience - time.monotonic()))
         self._end()
 
     def close(self) -> None:

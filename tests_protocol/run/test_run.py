@@ -126,11 +126,17 @@ def test_a_thread_that_cannot_be_cut_short_is_busy_after_the_end(
     run = Run(suite, who, Record(tmp_path, write=True), lambda: go.wait(20) and Scripted(), name="r")  # type: ignore
     run.missing = [(ARC, suite.ids(ARC)[0], 0)]
     run.start()
-    run.close()
-    assert run.busy
-    go.set()
     assert run._thread is not None
-    run._thread.join(20)
+    waits: list[float] = []
+    join = run._thread.join
+    monkeypatch.setattr(run._thread, "join", lambda timeout: [waits.append(timeout), join(timeout)])
+    for _ in range(3):  # pytest says that it ends, the session ends, the process does
+        run.close()
+    assert run.busy
+    assert sum(waits) < 0.2, "each of them waited for the last batch"
+    assert len(waits) == 3
+    go.set()
+    join(20)
     assert not run.busy
 
 
