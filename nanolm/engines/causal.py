@@ -15,7 +15,7 @@ import msgspec
 
 from nanolm.engines import trees
 from nanolm.engines.trees import Tree
-from nanolm.errors import EngineError
+from nanolm.errors import EngineError, counted
 from nanolm.schema import Alternative
 
 HEAD_BYTES = 100 << 20
@@ -44,13 +44,24 @@ class Reader:
         torch.set_num_threads(self.threads)
         self.dtype = dtype
         try:
-            self.model: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                model, revision=revision, dtype=getattr(torch, dtype), trust_remote_code=False
-            ).eval()
+            loaded, told = transformers.AutoModelForCausalLM.from_pretrained(
+                model,
+                revision=revision,
+                dtype=getattr(torch, dtype),
+                trust_remote_code=False,
+                ignore_mismatched_sizes=True,  # told below, in words of their own
+                output_loading_info=True,
+            )
         except Exception as error:  # transformers raises whatever its parts raise
             words = " ".join(str(error).split())[:300]
             raise EngineError(f"transformers can't load {model}: {type(error).__name__}: {words}") from error
+        _check_whole(model, told)
+        self.model: Any = loaded.eval()
+        self.left_out = sorted(map(str, told.get("unexpected_keys", ())))
+        """Tensors of the checkpoint that the architecture has no place for."""
         self._config = getattr(self.model.config, "text_config", None) or self.model.config
+        if getattr(self._config, "attn_logit_softcapping", None):
+            self.model.set_attn_implementation("eager")  # torch's fused attention knows no such cap
         self.window = _window(self._config)
         size = 4 * int(self._config.vocab_size)
         self._rows = max(LEAST_ROWS, min(MOST_ROWS, HEAD_BYTES // size))
@@ -202,6 +213,21 @@ def totals(rows: Sequence[tuple[Tree, Sequence[tuple[float, bool]]]], alternativ
             values[owner] += value
             greedy[owner] = greedy[owner] and likeliest
     return Read(values, greedy)
+
+
+def _check_whole(model: str, told: dict[str, Any]) -> None:
+    """`EngineError` where transformers would fill in random weights for what the checkpoint lacks."""
+    problems = {
+        "lacks": sorted(map(str, told.get("missing_keys", ()))),
+        "has other shapes of": sorted(f"{one[0]}" for one in told.get("mismatched_keys", ())),
+    }
+    for problem, names in problems.items():
+        if names:
+            raise EngineError(
+                f"the checkpoint of {model} {problem} {counted(len(names), 'tensor')} that its config.json "
+                f"asks for ({', '.join(names[:3])}{', …' if len(names) > 3 else ''}); it is not whole, or of "
+                "another architecture: get it again"
+            )
 
 
 def _probe(vocabulary: int) -> list[Alternative]:

@@ -68,6 +68,8 @@ class TransformersEngine:
                 "shares_prefixes": self._reader.shared,
                 "head_on_scored_tokens_only": self._reader.direct,
             }
+            if self._reader.left_out:
+                self.settings["tensors_left_out"] = self._reader.left_out
         found: Reader = self._reader
         return found
 

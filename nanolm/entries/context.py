@@ -4,13 +4,17 @@ from typing import Any
 
 from nanolm.errors import EntryError
 
+RECURRENT = ("mamba", "mamba2", "falcon_mamba", "rwkv")
+"""Model types that carry a state of one size along, and name no window: they read a text of any length."""
+_ANY_LENGTH = 1 << 20
 _CONTEXT = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
 
 
 def read(config: dict[str, Any], where: str) -> tuple[int, str]:
     """(tokens, why) from a `config.json`, or from its `text_config`.
 
-    Raises `EntryError` when it names no window, or one that is no number of tokens.
+    A recurrent model may name none. Raises `EntryError` when another names no window, or one that is no
+    number of tokens.
     """
     inner = config.get("text_config")
     for table, prefix in ((config, ""), (inner if isinstance(inner, dict) else {}, "text_config.")):
@@ -23,6 +27,11 @@ def read(config: dict[str, Any], where: str) -> tuple[int, str]:
                     f"config.json of {where}: {prefix}{key} is {value!r}; expected a number of tokens above 0"
                 )
             return value, f"{prefix}{key} in config.json{_scaling(table)}"
+    if config.get("model_type") in RECURRENT:
+        return (
+            _ANY_LENGTH,
+            f"no window in config.json: a {config['model_type']} reads any length, up to this here",
+        )
     raise EntryError(
         f"config.json of {where} names no context window; expected one of {', '.join(_CONTEXT)}, in tokens"
     )

@@ -1,8 +1,10 @@
 """From a context and its continuation to token ids, for log-likelihoods (docs/log-likelihood.md).
 
-White space at the end of the context moves to the continuation; both are tokenised as one text, behind what
-the tokenizer's own rule puts in front of a text, and cut where the context alone would end. An empty context
-is one token: BOS, else the end of sequence. This is what lm-evaluation-harness does for causal models.
+White space at the end of the context moves to the continuation. The context has the tokens it has alone,
+behind what the tokenizer's own rule puts in front of a text; the continuation has those that follow, in both
+as one text, behind as many tokens. Where a tokenizer joins characters across the border the two are no longer
+the tokens of the whole text. An empty context is one token: BOS, else the end of sequence. This is what
+lm-evaluation-harness does for causal models.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,9 +57,7 @@ class PairEncoder:
 
     def _alternative(self, head: Sequence[int], whole: Sequence[int], clip: int | None) -> Alternative | str:
         context = (*self.prefix, *head)
-        ids = (*self.prefix, *whole)
-        continuation = ids[len(context) :]
-        return self._cut(ids[: len(context)][-clip:] if clip else ids[: len(context)], continuation)
+        return self._cut(context[-clip:] if clip else context, tuple(whole[len(head) :]))
 
     def _opened(self, whole: Sequence[int]) -> Alternative | str:
         """With an empty context; a text that begins with the opening token itself gets no second one."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from nanolm.engines.transformers import TransformersEngine
@@ -200,6 +201,45 @@ class TestWithTorch:
         (found,) = tiny.generate([text])
         assert found.finish_reason == "error"
         assert "greedily only" in str(found.error)
+
+    def test_a_checkpoint_that_lacks_a_tensor_is_refused(self, tmp_path: Path) -> None:
+        """transformers would fill it with random numbers, others each time."""
+        from safetensors.numpy import load_file, save_file
+
+        file = tiny_model.write(tmp_path) / "model.safetensors"
+        tensors = load_file(file)
+        lacking = {k: v for k, v in tensors.items() if "layers.1.mlp.down" not in k}
+        save_file(lacking, file, metadata={"format": "pt"})
+        with pytest.raises(EngineError, match=r"lacks 1 tensor .*model\.layers\.1\.mlp\.down_proj\.weight"):
+            TransformersEngine(str(tmp_path), context=64).reader  # noqa: B018
+        save_file(tensors | {"model.norm.weight": np.ones(3, np.float32)}, file, metadata={"format": "pt"})
+        with pytest.raises(EngineError, match="has other shapes of 1 tensor"):
+            TransformersEngine(str(tmp_path), context=64).reader  # noqa: B018
+        save_file(tensors | {"more.weight": np.ones(3, np.float32)}, file, metadata={"format": "pt"})
+        whole = TransformersEngine(str(tmp_path), context=64)
+        assert whole.reader.left_out == ["more.weight"]
+        assert whole.settings["tensors_left_out"] == ["more.weight"]
+
+    def test_attention_that_is_capped_is_read_as_capped(self, tmp_path: Path) -> None:
+        """torch's fused attention leaves the cap out; the model's own plain forward has it."""
+        import torch
+        from transformers import AutoModelForCausalLM, Gemma2Config, Gemma2ForCausalLM
+
+        torch.manual_seed(1)
+        config = Gemma2Config(
+            vocab_size=260, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=2,
+            num_key_value_heads=2, head_dim=32, query_pre_attn_scalar=1, attn_logit_softcapping=0.5,
+            initializer_range=0.5,
+        )  # fmt: skip
+        Gemma2ForCausalLM(config).save_pretrained(tmp_path)
+        eager = AutoModelForCausalLM.from_pretrained(tmp_path, attn_implementation="eager").eval()
+        one = options(1)[0]
+        with torch.inference_mode():
+            chances = torch.log_softmax(eager(torch.tensor([one.ids])).logits[0].double(), dim=-1)
+        expected = sum(float(chances[at - 1, one.ids[at]]) for at in range(one.start, len(one.ids)))
+        found = TransformersEngine(str(tmp_path), context=512)
+        assert found.score(one.ids[: one.start], one.ids[one.start :]) == pytest.approx(expected, abs=1e-4)
+        assert found.reader.model.config._attn_implementation == "eager"
 
     def test_a_folder_that_is_no_model_is_one_line(self, tmp_path: Path) -> None:
         (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))

@@ -162,6 +162,12 @@ def test_a_config_without_context(model: Write) -> None:
     _fails(model(config={"max_position_embeddings": None}), "names no context window")
 
 
+def test_a_recurrent_model_needs_no_context(model: Write) -> None:
+    found = resolve(str(model(config={"max_position_embeddings": None, "model_type": "mamba2"})), None)
+    assert found.context == 1 << 20
+    assert "a mamba2 reads any length" in found.reasons["context"]
+
+
 def test_no_end_of_sequence_at_all(model: Write) -> None:
     folder = model(
         generation={}, tokenizer={"eos_token": None}, template="{{ messages[0].content }}", special=("<s>",)

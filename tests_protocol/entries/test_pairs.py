@@ -49,6 +49,14 @@ def test_both_are_one_text_cut_where_the_context_ends() -> None:
     assert found.start == 3
 
 
+def test_where_characters_join_across_the_border_the_context_keeps_its_own_tokens() -> None:
+    """As lm-evaluation-harness has it: encode(context), then what follows as many tokens in encode(both)."""
+    known = {"a b": (1, 2), "a bc d": (1, 23, 4)}
+    joining = PairEncoder(lambda texts: [known[text] for text in texts], (), BOS, 100)
+    assert one(joining.encode_all([("a b", "c d")])) == Alternative((1, 2, 4), 2)
+    assert one(joining.encode_all([("a b", "c d")], clip=1)) == Alternative((2, 4), 1)
+
+
 def test_white_space_at_the_end_of_the_context_is_scored_with_the_continuation() -> None:
     assert encoder().encode_all([("The cat ", "sat")]) == encoder().encode_all([("The cat", " sat")])
     assert encoder().encode_all([("A. x\n", "A")]) == encoder().encode_all([("A. x", "\nA")])
