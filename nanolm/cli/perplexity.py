@@ -105,7 +105,7 @@ def command(
     finally:
         engine.close()
     path = folder / f"perplexity-{name}{suffix}.json"
-    _write(path, found)
+    perplexity.write(path, found)
     if as_json:
         tables.print_json(found)
     else:
@@ -145,7 +145,8 @@ def _text(edition: Any, corpus: str | None, file: Path | None) -> tuple[str, str
             raise UsageError(f"{file} is not UTF-8: {error}") from None
         if not text:
             raise UsageError(f"{file} is empty; expected some text")
-        return slug(file.stem), text
+        name = slug(file.stem)  # never the name of a corpus, nor of another text's part
+        return f"{name}-text" if name in edition.corpora or name.endswith("-partial") else name, text
     if corpus is None:
         if not edition.corpora:
             raise UsageError(f"{edition.name} has no corpus; name a text file with --text")
@@ -190,14 +191,6 @@ def _bar(shown: bool) -> Iterator[Callable[[int, int], None]]:
             click.echo(f"{done:,} of {total:,} tokens", err=True)
 
     yield tell
-
-
-def _write(path: Path, found: Any) -> None:
-    import msgspec
-
-    from nanolm.sources.cache import write_atomically
-
-    write_atomically(path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
 
 
 def _print(found: Any, path: Path) -> None:

@@ -16,9 +16,10 @@ from nanolm.engines import Engine
 from nanolm.entries import Entry
 from nanolm.entries.tokens import decode
 from nanolm.errors import EngineError, UsageError, counted
-from nanolm.run.window_log import WindowLog
+from nanolm.run.window_log import WindowLog, dated
 from nanolm.run.windows import windows
 from nanolm.schema import Alternative
+from nanolm.sources.cache import write_atomically
 
 DEFAULT_CONTEXT = 2048
 """Tokens a window reads when nothing else is asked for, or the model's context when that is shorter."""
@@ -260,6 +261,23 @@ def result(
         seconds=seconds,
         resumed_windows=resumed,
     )
+
+
+def write(path: Path, found: Perplexity) -> None:
+    """The result as JSON. What lies there of another text, model or engine, or of other windows, is put aside
+    under a dated name."""
+    try:
+        before = msgspec.json.decode(path.read_bytes(), type=Perplexity)
+    except (OSError, msgspec.MsgspecError):
+        before = None
+    if path.exists() and (before is None or _made_under(before) != _made_under(found)):
+        path.rename(dated(path))
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+
+
+def _made_under(found: Perplexity) -> tuple[object, ...]:
+    engine = found.engine.get("name"), found.engine.get("version")
+    return found.sha256, found.entry_digest, found.context, found.stride, found.opening, engine
 
 
 def _exp(value: float) -> float:

@@ -53,7 +53,7 @@ class WindowLog:
     def _begun(self) -> BinaryIO:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self._others:
-            self.path.rename(self._dated())
+            self.path.rename(dated(self.path))
         whole = b"".join(line + b"\n" for line in (self._head, *self._kept))
         if self._others or not self._kept:
             self.path.write_bytes(whole)
@@ -62,12 +62,13 @@ class WindowLog:
                 file.truncate(len(whole))  # a torn line
         return self.path.open("ab")
 
-    def _dated(self) -> Path:
-        """A name that is free: the time of its last window."""
-        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(self.path.stat().st_mtime))
-        target = self.path.with_name(f"{self.path.stem}.{stamp}{self.path.suffix}")
-        number = 1
-        while target.exists():
-            number += 1
-            target = self.path.with_name(f"{self.path.stem}.{stamp}-{number}{self.path.suffix}")
-        return target
+
+def dated(path: Path) -> Path:
+    """A name that is free, with the time when the file was last written, UTC."""
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(path.stat().st_mtime))
+    target = path.with_name(f"{path.stem}.{stamp}{path.suffix}")
+    number = 1
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{path.stem}.{stamp}-{number}{path.suffix}")
+    return target

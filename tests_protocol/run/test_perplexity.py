@@ -346,7 +346,20 @@ def test_the_command_writes_its_result(tmp_path: Path, monkeypatch: pytest.Monke
     assert part.exit_code == 0, part.output
     shown = json.loads(part.stdout)
     assert (shown["partial"], shown["bytes"]) == (True, 30)
-    assert (tmp_path / "slm-specs" / "tiny" / "perplexity-held-out-partial.json").exists()
+    results = tmp_path / "slm-specs" / "tiny"
+    assert (results / "perplexity-held-out-partial.json").exists()
+
+    other = CliRunner().invoke(cli, [*arguments, "--stride", "8", "--json"], catch_exceptions=False)
+    again = CliRunner().invoke(cli, [*arguments, "--stride", "8", "--json"], catch_exceptions=False)
+    assert json.loads(other.stdout)["nats"] == json.loads(again.stdout)["nats"]
+    (aside,) = results.glob("perplexity-held-out.2*.json")
+    assert json.loads(aside.read_text()) == found, "a result of other windows is kept"
+
+    for name, written in (("wikitext-2", "wikitext-2-text"), ("Held out-partial", "held-out-partial-text")):
+        arguments[3] = str(text.rename(tmp_path / f"{name}.txt"))
+        text = Path(arguments[3])
+        assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
+        assert (results / f"perplexity-{written}.json").exists()
 
 
 def test_a_model_of_characters_is_measured_on_its_own_text(
