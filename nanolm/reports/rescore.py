@@ -104,7 +104,7 @@ def rescore_entry(
     score = entry_score(
         edition,
         entry,
-        score_entry(edition, results, intervals=complete),
+        score_entry(edition, results, intervals=complete or edition.headline == "raw"),
         complete=complete,
         engine=engine,
         not_publishable_because=reasons,

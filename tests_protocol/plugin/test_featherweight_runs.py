@@ -108,7 +108,7 @@ def test_the_summary_of_a_run(reports: Path, questions: Path) -> None:
     )
     assert status == 0, out
     status, out = run(reports.parent, "tests_benchmarks", EDITION, f"--items={questions}", "--entry=constant")
-    assert "Mean of both formats (chance-corrected) 0.00" in out
+    assert "no mean is taken over them" in out
     assert "raw accuracy, %" in out
     assert "right answers are not balanced (A 4, B 3, C 3, D 2)" in out
     assert "12 questions show a score to about ±26 points at 30%" in out
@@ -120,7 +120,7 @@ def test_rescore_compare_check_board_and_export_find_the_edition(
     before = {name: (reports / "random" / name).read_bytes() for name in ("score.json", "details.json")}
     out = nanolm("rescore", "--all", "--edition", reports.name, "--reports-dir", reports.parent)
     assert "constant: 24 outputs judged" in out
-    assert "Mean of both formats (chance-corrected) 0.00" in out
+    assert "Mean of" not in out
     assert {name: (reports / "random" / name).read_bytes() for name in before} == before
     compared = json.loads(nanolm("compare", "oracle", "random", "--reports-dir", reports.parent, "--json"))
     assert compared["edition"] == reports.name
