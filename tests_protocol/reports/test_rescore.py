@@ -14,6 +14,7 @@ from nanolm.editions import load_items
 from nanolm.entries import resolve
 from nanolm.errors import NanoLMError
 from nanolm.records import Record
+from nanolm.reports.rescore import rescore_entry
 from nanolm.schema import Decoding, Output, Verdict
 from nanolm.verdicts import file
 from nanolm.verdicts.judge import Judge
@@ -73,6 +74,22 @@ def test_a_record_of_a_part_is_scored_over_that_part(
     (folder / "outputs.jsonl").write_text("")
     assert "none" in rescore(tmp_path, "oracle")
     assert json.loads((folder / "score.json").read_text())["benchmarks"] == {}
+
+
+@pytest.mark.parametrize("headline", ["skill", "raw"])
+def test_raw_accuracies_of_a_part_have_intervals_where_they_are_the_result(
+    tmp_path: Path, write_record: Callable[..., Path], headline: str
+) -> None:
+    """As the run itself writes them."""
+    folder = write_record(tmp_path, {"arc-easy-mini": "Answer: {gold}"})
+    edition = msgspec.structs.replace(MINI, headline=headline)
+    who = resolve("oracle", edition)
+    judge = Judge.of(who, edition.extractors, strict=False)
+    found = rescore_entry(edition, who, judge, folder, folder)
+    judge.close()
+    assert found.missing
+    (line,) = found.score.benchmarks.values()
+    assert (line.raw_low is not None) is (headline == "raw")
 
 
 @pytest.mark.parametrize(("field", "was"), [("prompt_digest", "f" * 16), ("entry", "another")])

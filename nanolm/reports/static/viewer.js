@@ -301,7 +301,7 @@ function itemPrompt(item) {
   }
   const details = element("details");
   details.open = true;
-  details.append(element("summary", "", "Prompt as sent, before each entry's chat template"), element("pre", "text", item.prompt));
+  details.append(element("summary", "", "Prompt as sent (before the chat template, where an entry has one)"), element("pre", "text", item.prompt));
   const gold = element("p", "gold");
   gold.append(element("span", "label", "gold"), element("code", (item.gold ?? "").includes("\n") ? "block" : "", item.gold ?? "decided by the evaluator's tests"));
   box.append(details, gold);
