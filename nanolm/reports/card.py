@@ -27,6 +27,7 @@ def card(edition: Edition, row: Row) -> str:
             f"| {_plain(title)} | {skill} | {raw} | {100 * of.chance:.1f} | {of.items:,} "
             f"| {of.mean_output_tokens:,.0f} | {100 * of.truncated_share:.1f}% |"
         )
+    lines += _conventions(edition, score)
     model, decoding = score.model, score.decoding
     values = ", ".join(f"{name} {value}" for name, value in dict(decoding.get("values", {})).items())
     source = _plain(str(decoding.get("source", "")))
@@ -61,6 +62,28 @@ def _means(edition: Edition, score: EntryScore) -> list[str]:
             found = with_interval(score.categories[category.slug], 100.0, 1)
             lines.append(f"| {_plain(category.title)} | {found} |")
     return [*lines, ""]
+
+
+def _conventions(edition: Edition, score: EntryScore) -> list[str]:
+    """What another run has to do alike, of benchmarks that are read as log-likelihoods."""
+    lines = []
+    for slug in score.benchmarks:
+        spec = edition.benchmarks.get(slug)
+        if spec is None or spec.answer_type != "likeliest":
+            continue
+        context = _code(spec.layout) if spec.layout else "the opening token alone"
+        compared = {"none": "its sum", "characters": "its sum by the option's characters"}[spec.normalisation]
+        clip = f"; of the context the last {spec.clip:,} tokens" if spec.clip else ""
+        lines.append(
+            f"- {_plain(spec.title)}: zero-shot, no chat template, log-likelihood of {_code(spec.continuation)} "
+            f"behind {context}, compared by {compared}{clip}"
+        )
+    return ["", "Conventions, with line breaks as `\\n`:", "", *lines] if lines else []
+
+
+def _code(text: str) -> str:
+    shown = text.replace("\n", "\\n")
+    return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
 def with_interval(interval: Interval, scale: float, digits: int) -> str:

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -14,9 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from nanolm.cli import cli
+from nanolm.editions import load
 from nanolm.editions.edition import Edition
 from nanolm.errors import RecordError, ScoreError, UsageError
 from nanolm.reports.board import Built, build
+from nanolm.reports.card import _conventions
 from nanolm.reports.folders import edition_folder
 from nanolm.reports.items import items_of
 
@@ -117,6 +120,24 @@ def test_an_edition_of_raw_accuracies_has_no_index_and_no_ranks(
         assert word not in shown["raw"][place]
     assert (shown["skill"][0], shown["raw"][0]) == (2, 0)
     assert 'id="matrix" data-measure="raw"' in shown["raw"][1]
+
+
+def test_a_card_states_the_conventions_of_log_likelihoods(mini: Edition) -> None:
+    """Prompt, normalisation and clip: what somebody else has to do alike."""
+    edition = load("slm-specs")
+    every: Any = SimpleNamespace(benchmarks=edition.benchmarks)
+    lines = _conventions(edition, every)
+    assert [line.split(":")[0] for line in lines if line.startswith("- ")] == [
+        f"- {spec.title}" for spec in edition.benchmarks.values()
+    ]
+    (letter,) = [line for line in lines if line.startswith("- ARC-Easy, by letter")]
+    assert letter.endswith(
+        "log-likelihood of `\\n{letter}` behind `{question}\\n{options}`, compared by its sum; of the context "
+        "the last 256 tokens"
+    )
+    (normed,) = [line for line in lines if line.startswith("- PIQA, per character")]
+    assert normed.endswith("compared by its sum by the option's characters")
+    assert _conventions(mini, SimpleNamespace(benchmarks=mini.benchmarks)) == []  # type: ignore[arg-type]
 
 
 def test_no_text_of_a_model_becomes_markup(site: Path) -> None:
