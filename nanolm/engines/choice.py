@@ -50,6 +50,12 @@ def check_options(
     Raises `UsageError` or `EngineError`. Whether the engine is installed is for `check_installed` to say.
     """
     engine = chosen(entry, edition, name)
+    scored = all(spec.answer_type == "likeliest" for spec in edition.benchmarks.values())
+    if engine == "llamacpp" and scored:
+        raise EngineError(
+            f"{entry.name} is a gguf artefact, and {edition.name} asks for log-likelihoods, which llama.cpp"
+            " does not give here; take a model folder or hub repository"
+        )
     if engine == "replay":
         _check_replayed(replay_from, recorded)
     elif engine == "vllm":
