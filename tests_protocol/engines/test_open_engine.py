@@ -65,7 +65,7 @@ def test_what_can_be_told_before_an_engine_is_opened(tmp_path: Path, monkeypatch
     check_options(model, MINI, recorded=None)
     with pytest.raises(EngineError, match="2 replicas were asked for"):
         check_options(model, MINI, recorded=None, replicas=2)
-    with pytest.raises(EngineError, match="slm-specs asks for log-likelihoods, which llama.cpp does not"):
+    with pytest.raises(EngineError, match=r"slm-specs asks for log-likelihoods, which llama\.cpp does not"):
         check_options(
             msgspec.structs.replace(model, artefact="gguf"), editions.load("slm-specs"), recorded=None
         )
