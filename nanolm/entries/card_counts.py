@@ -5,11 +5,13 @@ A count is the number directly before the word ("135M parameters", "a 135M-param
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
 from nanolm.entries.card_claims import NUMBER, Stated, body, scaled
+from nanolm.entries.card_names import OTHERS, Names, is_other
+from nanolm.entries.card_text import names
 
 _SCALES = {"": 1, "k": 10**3, "m": 10**6, "million": 10**6, "b": 10**9, "billion": 10**9}
 _SCALE = "k|m|b|million|billion"
@@ -42,18 +44,6 @@ _NAME = r"[A-Za-z](?:[\w./-]*\w)?(?:\s\d(?:[\w.]*\w)?){0,2}"
 _NAME_LAST = re.compile(rf"(?<![\w./-])({_NAME})\]?(?:\([^()\s]*\))?$")
 _NAME_NEXT = re.compile(rf"{_JOINS}(?:of |in |for |\[)?({_NAME})")
 _CELL = re.compile(rf"\s*\|\s*\[?({_NAME})[^|]*\|")
-_OTHERS = re.compile(
-    r"teachers?|baselines?|larger|bigger|models|than|vs\.?|versus|like|unlike|compared (?:with|to)", re.I
-)
-_FAMILIES = frozenset(
-    ("llama", "pythia", "qwen", "gemma", "phi", "mistral", "mixtral", "opt", "bert", "roberta", "gpt",
-     "mamba", "falcon", "bloom", "olmo", "stablelm", "smollm", "deepseek", "granite",
-     "cerebras", "rwkv", "minicpm")
-)  # fmt: skip
-_NO_MODELS = frozenset(
-    ("rope", "swiglu", "geglu", "moe", "rmsnorm", "layernorm", "pytorch", "gguf", "onnx", "bf16", "fp16",
-     "fp32", "fp8", "int8", "int4")
-)  # fmt: skip
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -63,14 +53,14 @@ class Count(msgspec.Struct, frozen=True):
     doubt: str = ""
 
 
-def parameters(card: str, own: Sequence[str] = ()) -> list[Count]:
+def parameters(card: str, own: tuple[str, ...] = ()) -> list[Count]:
     """Every parameter count from 1000 on, in the order of the card. `own`: names of this model, beside the
     card's title."""
-    names = [_words(name) for name in (*own, _title(card))]
-    return [count for number, line in body(card) for count in _counts(number, line, names)]
+    mine = names(card, own)
+    return [count for number, line in body(card, own) for count in _counts(number, line, mine)]
 
 
-def _counts(number: int, line: str, own: list[list[str]]) -> Iterator[Count]:
+def _counts(number: int, line: str, own: Names) -> Iterator[Count]:
     plain = line.replace("*", " ").replace("`", " ")
     row: str | None = None
     for match in _COUNTED.finditer(plain):
@@ -80,7 +70,7 @@ def _counts(number: int, line: str, own: list[list[str]]) -> Iterator[Count]:
             continue
         if row is None:
             cell = _CELL.match(plain)
-            row = cell[1] if cell and _other(cell[1], own) else ""
+            row = cell[1] if cell and is_other(cell[1], own) else ""
         text = " ".join(match.group(0).replace("|", " ").split())
         yield Count(
             Stated(what="parameters", text=text, value=value, unit=unit, line=number),
@@ -88,7 +78,7 @@ def _counts(number: int, line: str, own: list[list[str]]) -> Iterator[Count]:
         )
 
 
-def _doubt(line: str, match: re.Match[str], row: str, own: list[list[str]]) -> str:
+def _doubt(line: str, match: re.Match[str], row: str, own: Names) -> str:
     """Why a count can't be told to be this model's; `row`: another model that begins the table's row."""
     before = line[max(0, match.start() - _NEAR) : match.start()]
     if _PART.search(before):
@@ -100,7 +90,7 @@ def _doubt(line: str, match: re.Match[str], row: str, own: list[list[str]]) -> s
     name = row or _before(before, own)
     if not name and match["a"]:
         follows = _NAME_NEXT.match(line[match.end() : match.end() + _NEAR])
-        name = follows[1] if follows and _other(follows[1], own) else ""
+        name = follows[1] if follows and is_other(follows[1], own) else ""
     return f"it is said of {name}" if name else ""
 
 
@@ -110,45 +100,11 @@ def _cell_end(line: str, start: int) -> int:
     return len(line) if end < 0 else end
 
 
-def _before(text: str, own: list[list[str]]) -> str:
+def _before(text: str, own: Names) -> str:
     """The other model that is named directly before a count; empty for none."""
     text = text.rstrip()
-    compared = re.search(rf"(?<!\w)(?:{_OTHERS.pattern})$", _FILL.sub("", text), re.I)
+    compared = re.search(rf"(?<!\w)(?:{OTHERS.pattern})$", _FILL.sub("", text), re.I)
     if compared:
         return f"another ({compared.group(0)})"
     found = _NAME_LAST.search(_FILL.sub("", text))
-    return found[1] if found and _other(found[1], own) else ""
-
-
-def _other(name: str, own: list[list[str]]) -> bool:
-    """Whether these words name a model, and none that goes by one of `own`."""
-    first = name.split()[0].strip("-./_")
-    plain = first.casefold()
-    if plain in _NO_MODELS or re.search(r"[-_](?:style|like|based|only|class|type)$", plain):
-        return False
-    if re.fullmatch(r"v?\d[\d.,]*[a-z]{0,3}|v\d[\w.]*", plain):
-        return False
-    named = re.search(r"\d|[a-z][A-Z]", first) or re.split(r"[\d_.-]", plain)[0] in _FAMILIES
-    if not (named or _OTHERS.fullmatch(plain)):
-        return False
-    words = _words(name)
-    return not any(_same(words, mine) for mine in own)
-
-
-def _same(words: list[str], own: list[str]) -> bool:
-    if not words or not own:
-        return False
-    if words == own[: len(words)]:
-        return True
-    more = words[len(own) :]
-    return words[: len(own)] == own and not any(character.isdigit() for character in "".join(more))
-
-
-def _words(name: str) -> list[str]:
-    return re.findall(r"[a-z0-9]+", name.rsplit("/", 1)[-1].casefold())
-
-
-def _title(card: str) -> str:
-    """The card's first heading, when it stands at its top; that is the model's name."""
-    first = next((line for _, line in body(card) if line.strip()), "")
-    return first.strip(" #*") if first.lstrip().startswith("#") else ""
+    return found[1] if found and is_other(found[1], own) else ""

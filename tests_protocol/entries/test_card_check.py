@@ -11,9 +11,11 @@ from click.testing import CliRunner
 
 from nanolm.cli.card import command
 from nanolm.cli.entry import command as entry_command
-from nanolm.entries import card_claims, card_counts
+from nanolm.entries import card_benchmarks, card_claims, card_counts, card_sums, card_text
 from nanolm.entries.artefacts import Folder
-from nanolm.entries.card_check import Finding, check
+from nanolm.entries.card_check import check
+from nanolm.entries.card_finding import Finding
+from nanolm.entries.card_scores import Measured, Row, TextScore
 from nanolm.entries.parameters import audit
 from nanolm.errors import EntryError
 
@@ -23,8 +25,11 @@ TWICE = {"model.embed_tokens.weight": (300, 8), "lm_head.weight": (300, 8), "mod
 Model = Callable[..., Path]
 
 
-def checked(folder: Path, measured: dict[str, float] | None = None) -> dict[str, list[Finding]]:
+def checked(
+    folder: Path, raw: dict[str, float] | None = None, texts: tuple[TextScore, ...] = ()
+) -> dict[str, list[Finding]]:
     source = Folder(folder)
+    measured = Measured(rows={slug: Row(raw=value) for slug, value in (raw or {}).items()}, texts=texts)
     found: dict[str, list[Finding]] = {}
     for one in check(source, audit(source), measured):
         found.setdefault(one.what, []).append(one)
@@ -142,7 +147,7 @@ PIQA 17.5
 def test_code_and_comments_are_no_claims(model: Model) -> None:
     found = checked(model(config=CONFIG, readme=HIDDEN))
     assert [(one.stated, one.line) for one in found["parameters"]] == [("2,408 parameters", 3)]
-    assert [(one.stated, one.line) for one in found["PIQA"]] == [("61.5", 21), ("19.5", 21)]
+    assert [(one.stated, one.line) for one in found["PIQA"]] == [("61.5", 21)]
     assert found["width"][0].outcome == "missing"
     assert found["ARC-Easy"][0].line == 3
 
@@ -161,7 +166,7 @@ def test_code_and_comments_are_no_claims(model: Model) -> None:
     ],
 )
 def test_what_is_hidden(card: str, seen: list[str]) -> None:
-    assert [one.text for one in card_claims.benchmarks(card)] == seen
+    assert [one.text for one in card_benchmarks.benchmarks(card)] == seen
 
 
 def test_a_convention_may_stand_in_a_command_and_a_sum_in_code(model: Model) -> None:
@@ -195,13 +200,159 @@ TABLES = """
 
 
 def test_tables_with_odd_cells(model: Model) -> None:
-    found = card_claims.benchmarks(TABLES)
+    found = card_benchmarks.benchmarks(TABLES)
     assert [(one.what, one.text, one.line) for one in found] == [
         ("ARC-Easy", "47.94", 4), ("HellaSwag", "31.5", 10), ("BoolQ", "52.5", 11),
     ]  # fmt: skip
-    head = checked(model(readme="| Model | PIQA | SciQ |\n|---|---|---|\n| ours | 1.5 | 2.5 |\n"))
+    head = checked(model(readme="| Model | PIQA | SciQ |\n|---|---|---|\n| Llama-1B | 1.5 | 2.5 |\n"))
     (only,) = head["benchmark numbers"]
     assert (only.outcome, only.stated, only.line) == ("not checked", "PIQA, SciQ", 1)
+
+
+OURS = {"piqa": 0.4, "piqa-norm": 0.6, "arc-easy-letter": 0.6, "arc-easy-text": 0.0,
+        "arc-easy-text-norm": 0.2, "blimp": 0.8, "hellaswag": 0.3, "hellaswag-norm": 0.4}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("card", "outcome", "found"),
+    [
+        ("PIQA: 40.0% (zero-shot, acc)", "holds", "40.00 (piqa)"),
+        ("PIQA: 60.0% (zero-shot, acc)", "differs", "40.00 (piqa)"),
+        ("PIQA: 60.0% (zero-shot, no length normalisation)", "differs", "40.00 (piqa)"),
+        ("PIQA: 60.0% (zero-shot, unnormalized)", "differs", "40.00 (piqa)"),
+        ("PIQA: 40.0% (zero-shot, acc_norm)", "differs", "60.00 (piqa-norm)"),
+        ("PIQA: 60.0% (zero-shot, length-normalised)", "holds", "60.00 (piqa-norm)"),
+        ("## Zero-shot, normalized accuracy\n\nPIQA: 40.0", "differs", "60.00 (piqa-norm)"),
+        ("ARC-Easy: 60.0 (zero-shot, by letter, acc)", "holds", "60.00 (arc-easy-letter)"),
+        ("ARC-Easy: 60.0 (zero-shot, by text, acc)", "differs", "0.00 (arc-easy-text)"),
+        ("arc_easy: 20.0 (zero-shot, acc_norm)", "holds", "20.00 (arc-easy-text-norm)"),
+        ("PIQA: 0.40 (zero-shot, acc)", "holds", "40.00 (piqa)"),
+        ("PIQA (0-shot, acc): 40.0", "holds", "40.00 (piqa)"),
+        ("**PIQA** \u2192 40.0 %, zero-shot, acc", "holds", "40.00 (piqa)"),
+        ("PIQA 40.0 \u00b1 1.2 (zero-shot, acc)", "holds", "40.00 (piqa)"),
+        ("PIQA: 70.0% (5-shot, acc)", "not checked", ""),
+        ("PIQA: 70.0% (few-shot prompt, acc)", "not checked", ""),
+        ("BLiMP: 80.0 (zero-shot, acc_norm)", "not checked", ""),
+        ("PIQA: 40.0 (zero-shot, by letter, acc)", "not checked", ""),
+        ("HellaSwag: 130% (zero-shot, acc)", "differs", ""),
+        ("HellaSwag: -3% (zero-shot, acc)", "differs", ""),
+    ],
+)
+def test_a_number_is_held_against_the_row_of_its_convention(
+    model: Model, card: str, outcome: str, found: str
+) -> None:
+    lines = checked(model(readme=card), OURS)
+    names = ("piqa", "arc-easy", "arc_easy", "blimp", "hellaswag")
+    (one,) = (each for what, found in lines.items() if what.lower() in names for each in found)
+    assert (one.outcome, one.found) == (outcome, found)
+
+
+def test_what_the_card_does_not_say_is_said(model: Model) -> None:
+    (one,) = checked(model(readme="ARC-Easy: 20.0 (zero-shot, acc_norm or acc)"), OURS)["ARC-Easy"]
+    assert one.outcome == "holds"
+    assert one.why == (
+        "the nearest of arc-easy-letter, arc-easy-text, arc-easy-text-norm: the card does not say whether it "
+        "is length-normalised and whether it is by letter or by text"
+    )
+    (one,) = checked(model("shots", readme="PIQA: 70.0% (5-shot, acc)"), OURS)["PIQA"]
+    assert one.why == "not compared: 5-shot, ours is zero-shot"
+    (one,) = checked(model("none", readme="BLiMP: 80.0 (zero-shot, acc_norm)"), OURS)["BLiMP"]
+    assert one.why == "not compared: length-normalised; ours: blimp"
+    (one,) = checked(model("high", readme="PIQA: 130% (zero-shot, acc)"), OURS)["PIQA"]
+    assert one.why == "no accuracy is above 100%"
+    assert checked(model("mmlu", readme="MMLU-Pro: 12 (acc, zero-shot)"), {"mmlu": 0.3})["benchmark numbers"]
+
+
+def test_a_convention_in_a_cell_is_that_rows_alone(model: Model) -> None:
+    card = "| Benchmark | Score |\n|---|---|\n| ARC-Easy | 43.1 |\n| HellaSwag (acc_norm, 0-shot) | 40.0 |\n"
+    found = checked(model(readme=card), OURS)
+    assert found["HellaSwag"][0].why == ""
+    assert "does not say whether it is length-normalised" in found["ARC-Easy"][0].why
+    both = "ARC-Easy 60.0 (by letter, zero-shot, acc) and 20.0 (by text, acc_norm)"
+    found = checked(model("both", readme=both), OURS)
+    assert [(one.stated, one.outcome, one.found) for one in found["ARC-Easy"]] == [
+        ("60.0", "holds", "60.00 (arc-easy-letter)"), ("20.0", "holds", "20.00 (arc-easy-text-norm)"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        "PIQA has 1,838 items.",
+        "PIQA results of 2024-05-03",
+        "We do not report ARC-Easy. Weights are 0.6 MB.",
+        "PIQA chance is 50.0%.",
+        "PIQA improved from 20.0 to 40.0 (zero-shot, acc)",
+        "Ranked 3 on HellaSwag",
+        "PIQA is a 2-way choice",
+        "PIQA: 12 tasks",
+        "PIQA: 1 of 7",
+        "![PIQA: 40.0](a.png)",
+        "~~PIQA: 40.0~~",
+        "`nanolm run --piqa 40.0 PIQA: 40.0`",
+        "[PIQA](https://a.b/40.0)",
+    ],
+)
+def test_what_is_no_result(model: Model, card: str) -> None:
+    assert card_benchmarks.benchmarks(card) == []
+    assert {one.outcome for one in checked(model(readme=card), OURS)["benchmark numbers"]} <= {
+        "not checked", "missing",
+    }  # fmt: skip
+
+
+def claims(card: str, *own: str) -> list[tuple[str, str]]:
+    return [(one.what, one.text) for one in card_benchmarks.benchmarks(card, own) if not one.doubt]
+
+
+@pytest.mark.parametrize(
+    ("card", "expected"),
+    [
+        ("| Benchmark | SmolLM2-135M | M |\n|---|---|---|\n| PIQA | 68.4 | 40.0 |", ["40.0"]),
+        ("| Benchmark | **M** (ours) | SmolLM2-135M |\n|---|---|---|\n| PIQA | 40.0 | 68.4 |", ["40.0"]),
+        ("| Benchmark | A | B |\n|---|---|---|\n| PIQA | 40.0 | 68.4 |", []),
+        ("| Benchmark | SmolLM2-135M |\n|---|---|\n| PIQA | 68.4 |", []),
+        ("| Benchmark | SmolLM2-135M (acc) |\n|---|---|\n| PIQA | 68.4 |", []),
+        ("| Benchmark | org/lm |\n|---|---|\n| PIQA | 68.4 |", []),
+        ("| Benchmark | Score | Chance |\n|---|---|---|\n| PIQA | 40.0 | 50.0 |", ["40.0"]),
+        ("| Benchmark | acc | acc_norm |\n|---|---|---|\n| PIQA | 40.0 | 60.0 |", ["40.0", "60.0"]),
+        ("| Model | PIQA |\n|---|---|\n| SmolLM2-135M | 68.4 |\n| M | 40.0 |", ["40.0"]),
+        ("| Model | PIQA |\n|---|---|\n| SmolLM2-135M | 68.4 |\n| Llama-1B | 40.0 |", []),
+        ("| Model | PIQA |\n|---|---|\n| A | 68.4 |\n| B | 40.0 |", []),
+        ("# My_Model\n\n| Model | PIQA |\n|---|---|\n| my-model | 68.4 |\n| B | 40.0 |", ["68.4"]),
+        ("# Model card for X: small\n\n| | X | Y |\n|---|---|---|\n| PIQA | 68.4 | 4.0 |", ["68.4"]),
+        ("SmolLM2-135M has PIQA: 68.4. M has PIQA: 40.0", ["40.0"]),
+        ("PIQA: 68.4 for SmolLM2-135M", []),
+        (
+            "<table><tr><th>Task</th><th>M</th><th>GPT-2</th></tr>\n"
+            "<tr><td>PIQA</td><td>40.0</td><td>62.0</td></tr></table>",
+            ["40.0"],
+        ),
+    ],
+)
+def test_the_numbers_of_other_models_are_none_of_this_ones(card: str, expected: list[str]) -> None:
+    assert claims(card, "models/m") == [("PIQA", text) for text in expected]
+
+
+def test_tables_of_lm_evaluation_harness(model: Model) -> None:
+    card = (
+        "|Tasks|Version|Filter|n-shot|Metric|   |Value|   |Stderr|\n|---|--:|---|--:|---|---|--:|---|--:|\n"
+        "|piqa|1|none|0|acc|\u2191|0.4000|\u00b1|0.2|\n| | |none|0|acc_norm|\u2191|0.6000|\u00b1|0.2|\n"
+        "|blimp|1|none|5|acc|\u2191|0.9|\u00b1|0.2|\n"
+    )
+    found = checked(model(readme=card), OURS)
+    assert [(one.outcome, one.found) for one in found["piqa"]] == [
+        ("holds", "40.00 (piqa)"), ("holds", "60.00 (piqa-norm)"),
+    ]  # fmt: skip
+    assert found["blimp"][0].why == "not compared: 5-shot, ours is zero-shot"
+
+
+def test_a_comparing_tables_architecture_is_this_models(model: Model) -> None:
+    card = (
+        "| | Llama-3.2-1B | Tiny_Chat |\n|---|---|---|\n| Parameters | 1.24B | 2,408 |\n| Layers | 16 | 2 |\n"
+    )
+    found = checked(model(config=CONFIG, readme=card))
+    assert [(one.outcome, one.line) for one in found["parameters"]] == [("holds", 3)]
+    assert [(one.outcome, one.line) for one in found["layers"]] == [("holds", 4)]
 
 
 @pytest.mark.parametrize(
@@ -253,12 +404,13 @@ def test_time_is_linear(piece: str) -> None:
     def seconds(size: int) -> float:
         card = piece * (size // len(piece))
         start = time.process_time()
-        card_claims.body.cache_clear()
+        card_text.seen.cache_clear()
+        card_text.pieces.cache_clear()
         card_claims.sections.cache_clear()
-        for one in card_claims.benchmarks(card):
-            card_claims.conventions(one)
+        for one in card_benchmarks.benchmarks(card):
+            card_benchmarks.conventions(one)
         card_counts.parameters(card)
-        list(card_claims.sums(card))
+        list(card_sums.sums(card))
         list(card_claims.architecture(card))
         card_claims.says(card, "token", "data")
         return time.process_time() - start
@@ -384,7 +536,7 @@ def test_equal_claims_stand_once_with_their_number(model: Model) -> None:
     assert [(one.stated, one.line, one.times) for one in found["PIQA"]] == [("12.3", 1, 60_000)]
     assert [(one.outcome, one.times) for one in found["parameters"]] == [("differs", 60_000)]
     assert time.process_time() - begun < 60
-    (folder / "README.md").write_text("".join(f"PIQA {number}\n" for number in range(300)))
+    (folder / "README.md").write_text("".join(f"PIQA {number / 10}\n" for number in range(300)))
     done = CliRunner().invoke(command, ["check", str(folder)])
     assert "PIQA: 260 more (0 differ); --json has all" in done.output
     assert len(done.output.splitlines()) < 150
@@ -413,8 +565,8 @@ ALL_MISSING = ["token or byte level", "stride or context"]
     ],
 )  # fmt: skip
 def test_a_convention_stands_where_its_number_stands(card: str, absent: list[str]) -> None:
-    (first, *_) = card_claims.benchmarks(card)
-    assert card_claims.conventions(first) == absent
+    (first, *_) = card_benchmarks.benchmarks(card)
+    assert card_benchmarks.conventions(first) == absent
 
 
 def test_a_tied_embedding_counted_twice_is_named_when_it_is_stored_once(model: Model) -> None:
