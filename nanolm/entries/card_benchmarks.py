@@ -56,7 +56,8 @@ CONVENTIONS: dict[str, re.Pattern[str]] = {
 }
 PERPLEXITY_CONVENTIONS: dict[str, re.Pattern[str]] = {
     "token or byte level": re.compile(
-        r"token[- ]level|(?<!\d )(?<!\d[TBMK] )(?<!\d[TBMK])(?<!illion )token(?!iz)"  # no amount of data
+        r"tokens?[- _](?:level|perplexity|ppl)|per[- ]token"
+        r"|(?<!\d )(?<!\d[TBMK] )(?<!\d[TBMK])(?<!illion )token(?!iz)"  # no amount of data
         r"|byte|bits[ -]per|\bbpb\b|per word|word[- ]level",
         re.I,
     ),

@@ -72,12 +72,15 @@ def check_model(
     """
     theirs = str(model.get("repo") or ""), str(model.get("revision") or ""), model.get("parameters")
     why = ""
-    if theirs[0] and repo and theirs[0].casefold() != repo.casefold():
+    if not (theirs[0] or theirs[1]):
+        why = "a synthetic entry, or one without a revision"
+    elif theirs[0] and repo and theirs[0].casefold() != repo.casefold():
         why = f"of {theirs[0]}"
     elif theirs[2] and parameters and theirs[2] != parameters:
         why = f"{theirs[2]:,} parameters, this one has {parameters:,}"
     elif bool(theirs[0]) == bool(repo) and theirs[1] and revision and theirs[1] != revision:
-        why = f"revision {theirs[1][:12]}, this one is {revision[:12]}"
+        what = "commit" if repo else "digest of its files"
+        why = f"{what} {theirs[1][:12]}, this one's is {revision[:12]}"
     if why:
         raise EntryError(
             f"{file} is of another model than {where}: it measured {entry} ({why}); expected a measurement "

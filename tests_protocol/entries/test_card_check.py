@@ -2,22 +2,26 @@
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from nanolm.cli.card import command
 from nanolm.cli.entry import command as entry_command
-from nanolm.entries import card_benchmarks, card_claims, card_counts, card_sums, card_text
+from nanolm.entries import card_benchmarks, card_claims, card_counts, card_sums, card_text, derive
 from nanolm.entries.artefacts import Folder
 from nanolm.entries.card_check import check
 from nanolm.entries.card_finding import Finding
-from nanolm.entries.card_scores import Measured, Row, TextScore
+from nanolm.entries.card_scores import Measured, Row, TextScore, check_model
 from nanolm.entries.parameters import audit
 from nanolm.errors import EntryError
+from nanolm.run.perplexity import Perplexity
+from nanolm.schema import BenchmarkScore, EntryScore
 
 CONFIG = {"num_hidden_layers": 2, "hidden_size": 8, "vocab_size": 300, "num_attention_heads": 4,
           "num_key_value_heads": 2}  # fmt: skip
@@ -344,6 +348,149 @@ def test_tables_of_lm_evaluation_harness(model: Model) -> None:
         ("holds", "40.00 (piqa)"), ("holds", "60.00 (piqa-norm)"),
     ]  # fmt: skip
     assert found["blimp"][0].why == "not compared: 5-shot, ours is zero-shot"
+
+
+def score_of(
+    folder: Path, to: Path, raw: dict[str, float], *, complete: bool = True, **model: object
+) -> Path:
+    """A score.json as a run of this folder writes it."""
+    source = Folder(folder)
+    count = audit(source)
+    identity = {"repo": "", "revision": derive._content(source, count), "parameters": count.parameters}
+    lines = {slug: BenchmarkScore(skill=0, raw=value, chance=0.5, chance_rule="constant", items=5)
+             for slug, value in raw.items()}  # fmt: skip
+    score = EntryScore(
+        edition="slm-specs", edition_digest="0", entry="measured", mode="base", complete=complete,
+        publishable=False, index=None, raw_index=None, categories={}, benchmarks=lines, decoding={},
+        model={**identity, **model}, engine={}, samples=1,
+    )  # fmt: skip
+    to.write_bytes(msgspec.json.encode(score))
+    return to
+
+
+def told(folder: Path, *files: Path) -> tuple[int, str, list[dict[str, object]]]:
+    options = [part for file in files for part in ("--scores", str(file))]
+    done = CliRunner().invoke(command, ["check", str(folder), "--json", *options])
+    return done.exit_code, str(done.exception or ""), json.loads(done.stdout or "[]")
+
+
+def test_scores_of_the_model_itself_and_of_a_part(model: Model, tmp_path: Path) -> None:
+    folder = model(config=CONFIG, readme="PIQA: 40.0 (zero-shot, acc)")
+    part = score_of(folder, tmp_path / "part.json", {"piqa": 0.4}, complete=False)
+    code, _, found = told(folder, part)
+    (piqa,) = (one for one in found if one["what"] == "PIQA")
+    assert (code, piqa["outcome"], piqa["why"]) == (0, "holds", "partial: 5 items")
+    whole = score_of(folder, tmp_path / "whole.json", {"piqa": 0.3})
+    for files in ((part, whole), (whole, part)):
+        code, _, found = told(folder, *files)
+        piqa = next(one for one in found if one["what"] == "PIQA")
+        assert (code, piqa["found"], piqa["why"]) == (1, "30.00 (piqa)", "")
+    code, _, found = told(model("five", config=CONFIG, readme="PIQA: 70.0 (5-shot, acc)"), whole)
+    assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"parameters": 99}, r"it measured measured \(99 parameters, this one has 2,408\)"),
+        ({"revision": "0" * 64}, r"\(digest of its files 000000000000, this one's is"),
+        ({"repo": "", "revision": "", "parameters": 0}, r"a synthetic entry, or one without a revision"),
+    ],
+)
+def test_scores_of_another_model_are_refused(
+    model: Model, tmp_path: Path, other: dict[str, object], message: str
+) -> None:
+    folder = model(config=CONFIG, readme="PIQA: 40.0 (zero-shot, acc)")
+    code, error, found = told(folder, score_of(folder, tmp_path / "score.json", {"piqa": 0.4}, **other))
+    assert code == 1
+    assert found == []
+    assert "score.json is of another model than" in error
+    assert re.search(message, error)
+
+
+@pytest.mark.parametrize(
+    ("model", "repo", "revision", "why"),
+    [
+        ({"repo": "a/b", "revision": "1" * 40, "parameters": 5}, "c/d", "1" * 40, "of a/b"),
+        ({"repo": "a/b", "revision": "1" * 40, "parameters": 5}, "A/B", "2" * 40, "commit 111111111111"),
+        ({"repo": "a/b", "revision": "1" * 40, "parameters": 5}, "a/b", "1" * 40, ""),
+        ({"repo": "a/b", "revision": "1" * 40, "parameters": 5}, "", "2" * 64, ""),
+        ({"repo": "a/b", "revision": "1" * 40, "parameters": 6}, "", "2" * 64, "6 parameters"),
+    ],
+)
+def test_whose_measurement_it_is(model: dict[str, object], repo: str, revision: str, why: str) -> None:
+    """A download of a repository has no commit: its parameters decide."""
+    asked = {"file": "f", "entry": "e", "repo": repo, "revision": revision, "parameters": 5}
+    if not why:
+        check_model("here", model, **asked)  # type: ignore[arg-type]
+        return
+    with pytest.raises(EntryError, match=re.escape(why)):
+        check_model("here", model, **asked)  # type: ignore[arg-type]
+
+
+TEXT = TextScore(text="wikitext-2", token_perplexity=20.14, byte_perplexity=2.371, bits_per_byte=1.2412,
+                 context=2048, stride=512)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("card", "outcome", "said"),
+    [
+        ("WikiText-2 token perplexity: 20.1 (stride 512)", "holds", "20.1400 (token perplexity"),
+        (
+            "WikiText-2 byte-level perplexity 2.37 (stride 512)",
+            "holds",
+            "2.3710 (byte perplexity, wikitext-2)",
+        ),
+        ("WikiText2 token-level PPL: 20.3 (stride 512)", "differs", "20.1400 (token perplexity"),
+        ("WikiText-2: 1.25 bits per byte (stride 512)", "differs", "1.2412 (bits per byte, wikitext-2)"),
+        ("BPB on WikiText-2: 1.246 (stride 512)", "differs", "1.2412 (bits per byte, wikitext-2)"),
+        ("BPB on WikiText-2: 1.24 (stride 512)", "holds", "1.2412 (bits per byte, wikitext-2)"),
+        ("| Set | PPL |\n|---|---|\n| WikiText-2 | 20.1 |", "holds", "token perplexity"),
+        ("WikiText-2 perplexity: 2.37 (stride 512)", "differs", "taken for token perplexity"),
+        ("WikiText-2 perplexity per word: 30.1 (stride 512)", "not checked", "per word"),
+        ("WikiText-2 token perplexity: 25.0 (context 1024)", "not checked", "context 1,024, ours is 2,048"),
+        ("WikiText-2 token perplexity: 25.0 (stride 1024)", "not checked", "stride 1,024, ours is 512"),
+        (
+            "WikiText-103 token perplexity: 25.0 (stride 512)",
+            "not checked",
+            "of wikitext-103; ours: wikitext-2",
+        ),
+        ("token perplexity: 25.0 (stride 512)", "not checked", "does not say of which text"),
+    ],
+)
+def test_perplexities_are_held_against_the_measured_text(
+    model: Model, card: str, outcome: str, said: str
+) -> None:
+    found = checked(model(readme=card), texts=(TEXT,))
+    names = ("perplexity", "ppl", "wikitext-2", "bpb")
+    (one,) = (each for what, found in found.items() if what.lower() in names for each in found)
+    assert said in f"{one.found}; {one.why}"
+    assert one.outcome in (outcome, "missing" if outcome == "not checked" else outcome)
+
+
+def test_a_partial_text_and_one_beside_a_score(model: Model, tmp_path: Path) -> None:
+    folder = model(
+        config=CONFIG,
+        readme="PIQA: 40.0 (zero-shot, acc)\n\nWikiText-2 token perplexity: 20.1 (stride 512)",
+    )
+    score = score_of(folder, tmp_path / "score.json", {"piqa": 0.4})
+    identity = json.loads(score.read_text())["model"]
+    text = Perplexity(
+        **msgspec.structs.asdict(msgspec.structs.replace(TEXT, partial=True, scored_tokens=1234)),
+        sha256="", bytes=1, tokens=1, nats=1.0, bytes_per_token=1.0, convention="sliding", windows=1,
+        opening="", lossless=True, round_trip="", entry="measured", entry_digest="", model=identity,
+        engine={}, edition="slm-specs", seconds=0.0,
+    )  # fmt: skip
+    file = tmp_path / "perplexity-wikitext-2.json"
+    file.write_bytes(msgspec.json.encode(text))
+    code, _, found = told(folder, score, file)
+    lines = {str(one["what"]): one for one in found}
+    assert code == 0
+    assert lines["PIQA"]["outcome"] == lines["perplexity"]["outcome"] == "holds"
+    assert lines["perplexity"]["why"] == "partial: 1,234 tokens"
+    identity["parameters"] = 7
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(text, model=identity)))
+    assert "7 parameters" in told(folder, score, file)[1]
 
 
 def test_a_comparing_tables_architecture_is_this_models(model: Model) -> None:
