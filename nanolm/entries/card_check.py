@@ -140,8 +140,8 @@ def _parameters(card: str, own: tuple[str, ...], audit: Audit, source: Artefacts
 
 
 def _rounds(one: Stated, actual: int) -> bool:
-    """Whether the stated number is the actual one, rounded or cut at the stated digit."""
-    return abs(one.value - actual) < one.unit
+    """Whether the stated number is the actual one, rounded at the last digit that is significant."""
+    return 2 * abs(one.value - actual) <= one.unit
 
 
 def names(source: Artefacts) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ _SHOTS = re.compile(
     re.I,
 )
 _NO_SHOTS = re.compile(r"\b(?:no|not|without)[- ](?:few|multi)[- ]?shots?", re.I)
-_BITS = re.compile(r"\bbpb\b|bits?[- /]per[- ]byte", re.I)
+_BITS = re.compile(r"\bbpb\b|bits?[-_ /]per[-_ ]byte", re.I)
 _BYTE = re.compile(
     r"\bbytes?[-_ ](?:level|ppl|perplexity|normali[sz]ed)|per[- ]byte|byte_ppl|\bby bytes?\b", re.I
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from nanolm.entries import card_benchmarks, card_convention
+from nanolm.entries import card_benchmarks, card_convention, card_index, card_text
 from nanolm.entries.card_benchmarks import Claim
 from nanolm.entries.card_convention import Convention
 from nanolm.entries.card_finding import Finding, Outcome
@@ -90,11 +90,13 @@ def check_model(
 
 def findings(card: str, own: tuple[str, ...], measured: Measured = NOTHING) -> Iterator[Finding]:
     """Every benchmark number of the card; one line when there is none."""
-    stated = card_benchmarks.benchmarks(card, own)
-    if not stated:
+    indexed, others = card_index.read(card, card_text.names(card, own))
+    stated = [*indexed, *card_benchmarks.benchmarks(card, own)]
+    if not (stated or others):
         yield _no_numbers(card)
     for claim in stated:
         yield compare(claim, measured)
+    yield from others
 
 
 def _no_numbers(card: str) -> Finding:

@@ -493,6 +493,181 @@ def test_a_partial_text_and_one_beside_a_score(model: Model, tmp_path: Path) -> 
     assert "7 parameters" in told(folder, score, file)[1]
 
 
+@pytest.mark.parametrize(
+    ("card", "outcome"),
+    [
+        ("2,408 parameters", "holds"),
+        ("2,409 parameters", "differs"),
+        ("2.4k params", "holds"),
+        ("2.5k params", "differs"),
+        ("0.002M params", "holds"),
+        ("0.003M params", "differs"),
+        ("0.001M params", "differs"),
+        ("2,000 parameters", "holds"),
+        ("about 2,400 parameters", "holds"),
+        ("approximately 2,400 parameters", "holds"),
+        ("\u2248 2,400 parameters", "holds"),
+        ("~2,500 parameters", "differs"),
+        ("2,400 parameters", "differs"),
+        ("about 2.4 thousand parameters", "holds"),
+        ("Parameters:&nbsp;2,408", "holds"),
+        ("Parameters: `2,408`", "holds"),
+        ("M is a 135M model.", "differs"),
+        ("A 0.1B model", "differs"),
+        ("M is a 125M language model.", "differs"),
+        ("**Model size:** 135M", "differs"),
+        ("- **Size**: 135M params", "differs"),
+    ],
+)
+def test_a_count_holds_when_the_true_one_rounds_to_it(model: Model, card: str, outcome: str) -> None:
+    found = checked(model(config=CONFIG, readme=card))["parameters"]
+    assert [one.outcome for one in found] == [outcome]
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        "LoRA adapter with 1.2M trainable parameters.",
+        "1.2M trainable parameters (LoRA)",
+        "![135M parameters](a.png)",
+        "~~Parameters: 999,999~~",
+        "<del>Parameters: 999,999</del>",
+        "Use `--params 999,999 parameters` here",
+        "# M-135M\n\nM-135M model is small",
+        "# M 135M\n\nThe M 135M model is small",
+        "Distilled from a 1.7B model.",
+        "smaller than a 1.7B model",
+        "Vocab size: 32K",
+        "Batch size: 0.5M",
+        "Size: 0.6 MB",
+        "Size: 2B tokens",
+    ],
+)
+def test_what_is_no_count_of_this_model(model: Model, card: str) -> None:
+    found = checked(model(config=CONFIG, readme=card))["parameters"]
+    assert {one.outcome for one in found} <= {"missing", "not checked"}
+
+
+def test_sums_of_data_and_shortened_ones(model: Model) -> None:
+    folder = model(readme="")
+    right = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    cards = {
+        f"Dataset SHA256: {'e' * 64}": "not checked",
+        f"Corpus sha256:\n\n{'e' * 64}": "not checked",
+        f"Tokenizer: SHA-256 {'e' * 64}": "not checked",
+        f"Trained on open data. Checkpoint SHA256: {'e' * 64}": "differs",
+        f"SHA256: {right[:8]}": "holds",
+        f"SHA256: `{right[:16]}`": "holds",
+        f"SHA-256: {right[:12]}\u2026": "holds",
+        f"sha256sum: {right[:12].upper()}...": "holds",
+        f"| model.safetensors | {right[:10]}\u2026 |": "holds",
+        "SHA256: 0123456789abcdef": "differs",
+        "Commit 9ea2fc6b1b3a7f0d0f1a2c3d4e5f60718293a4b5": "missing",
+        "SHA256 is given elsewhere; commit 9ea2fc6b1b3a7": "missing",
+        "MD5: 0123456789abcdef0123456789abcdef": "missing",
+    }
+    for card, outcome in cards.items():
+        (folder / "README.md").write_text(card)
+        assert [one.outcome for one in checked(folder)["SHA-256"]][-1:] == [outcome], card
+
+
+INDEX = """---
+license: mit
+model-index:
+- name: tiny-chat
+  results:
+  - task: {type: text-generation}
+    dataset: {name: PIQA, type: piqa}
+    metrics:
+    - {type: acc, value: 0.400, name: accuracy}
+    - type: acc_norm
+      value: 60.0
+    - type: accuracy
+      value: 60.0
+    - type: f1
+      value: 12.5
+  - dataset: {name: AI2 (25-Shot), type: ai2_arc, config: ARC-Easy, args: {num_few_shot: 25}}
+    metrics:
+    - {type: acc_norm, value: 99.0}
+  - dataset: {name: FooBench, type: foo}
+    metrics: [{type: accuracy, value: 130.5}]
+  - dataset: {name: WikiText-2, type: wikitext}
+    metrics:
+    - {type: byte_perplexity, value: 2.37}
+    - {type: perplexity, value: "20.4"}
+  - dataset: {name: HellaSwag, type: hellaswag}
+    metrics:
+    - {type: acc, value: 130.5}
+    - {type: acc, value: unknown}
+---
+2,408 parameters
+"""
+
+
+def test_the_hubs_model_index_is_read(model: Model) -> None:
+    found = checked(model(readme=INDEX), OURS, (TEXT,))
+    assert [(one.outcome, one.stated, one.found, one.line) for one in found["PIQA"]] == [
+        ("holds", "0.400", "40.00 (piqa)", 9),
+        ("holds", "60.0", "60.00 (piqa-norm)", 11),
+        ("holds", "60.0", "60.00 (piqa-norm)", 13),
+        ("not checked", "f1 12.5", "", 15),
+    ]
+    assert "does not say whether it is length-normalised" in found["PIQA"][2].why
+    assert found["PIQA"][3].why == "not compared: its metric is f1"
+    assert found["ARC-Easy"][0].why.startswith("not compared: 25-shot, ours is zero-shot")
+    (foo,) = found["FooBench"]
+    assert (foo.outcome, foo.stated, foo.why, foo.line) == (
+        "not checked", "accuracy 130.5", "not compared: no benchmark that we know", 20,
+    )  # fmt: skip
+    assert [(one.outcome, one.stated) for one in found["perplexity"]] == [
+        ("holds", "2.37"),
+        ("differs", "20.4"),
+    ]
+    assert "taken for token perplexity" in found["perplexity"][1].why
+    assert [(one.outcome, one.why) for one in found["HellaSwag"]] == [
+        ("differs", "no accuracy is above 100%"), ("not checked", "not compared: its value is no number"),
+    ]  # fmt: skip
+    assert "benchmark numbers" not in found
+
+
+@pytest.mark.parametrize(
+    ("yaml", "why"),
+    [
+        ("model-index: [", "the YAML at the top can't be read"),
+        ("model-index:\n" + "[" * 3000, "the YAML at the top can't be read"),
+        ("model-index:\n# " + "x" * (300 << 10), "can't be read: 307,2"),
+    ],
+)
+def test_a_model_index_that_cant_be_read_is_said(model: Model, yaml: str, why: str) -> None:
+    (one,) = checked(model(readme=f"---\n{yaml}\n---\nText\n"))["model-index"]
+    assert (one.outcome, one.line) == ("not checked", 2)
+    assert why in one.why
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        "",
+        "3",
+        "[3, x]",
+        "{results: 3}",
+        "[{results: [{metrics: 4}]}]",
+        "[{results: {dataset: x, metrics: []}}]",
+    ],
+)
+def test_a_model_index_without_metrics_states_nothing(model: Model, index: str) -> None:
+    found = checked(model(readme=f"---\nmodel-index: {index}\n---\nText\n"))
+    assert [one.outcome for one in found["benchmark numbers"]] == ["missing"]
+
+
+def test_a_model_index_of_several_models(model: Model) -> None:
+    metric = "results: [{dataset: {name: PIQA}, metrics: [{type: acc, value: 0.4}]}]"
+    card = f"---\nmodel-index:\n- name: other\n  {metric}\n- name: Tiny Chat\n  {metric}\n---\n"
+    found = checked(model(readme=card), OURS)["PIQA"]
+    assert [(one.outcome, one.line) for one in found] == [("holds", 6), ("not checked", 4)]
+    assert found[1].why == "it is said of other"
+
+
 def test_a_comparing_tables_architecture_is_this_models(model: Model) -> None:
     card = (
         "| | Llama-3.2-1B | Tiny_Chat |\n|---|---|---|\n| Parameters | 1.24B | 2,408 |\n| Layers | 16 | 2 |\n"
@@ -545,6 +720,7 @@ def test_a_huge_card_is_refused_by_its_size(model: Model) -> None:
     "piece",
     ["<!-- ", "x <!-- ", "<pre>", "1", "123 ", "data ", "PIQA ", "PIQA 1.5 ", "PIQA 1.5\n", "<", "| ",
      "## a\n", "layers ", "parameters ", "<tr>PIQA\n", "`", "```\n",
+     "sha256 1a2b3c4d ", "![", "~~a ", "](", "a `` b ` ", "|a|b|\n|-|-|\n|PIQA|1.5|\n", "a 1M model ",
      "PIQA 12.3 and 360M parameters\n", "Llama (1B parameters) ", "context 9\n", "### a\ncontext 9 PIQA 2\n"],
 )  # fmt: skip
 def test_time_is_linear(piece: str) -> None:
