@@ -25,11 +25,14 @@ _UNITS = (
     r"(?:[KMGT]i?B|[KMBTkms]|ms|secs?|seconds?|min(?:utes)?|hours?|h|days?|x|\u00d7|items?|questions?|examples?|"
     r"tokens?|tasks?|samples?|rows?|[- ]?shots?|languages?|categories|steps?|epochs?|points?|pp|param\w*|"
     r"words?|million|billion|thousand|characters?|sentences?|pairs?|sets?|options?|choices?|runs?|seeds?|GPUs?|models?|"
-    r"benchmarks?|times|of \d|out of|/\s?\d)"
+    r"benchmarks?|times|out of)"
 )
-_NUMBER = rf"(?P<n>\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,]\d)\s?(?P<share>%)?(?![\w-])(?!\s?{_UNITS}(?![\w-]))"
+_NUMBER = (
+    r"(?P<n>\d{1,15}(?:\.\d{1,15})?)(?!\d|[.,]\d)\s?(?P<share>%)?(?![\w-])"
+    rf"(?!\s?(?:/|of)\s?\d)(?!\s?{_UNITS}(?![\w-]))"
+)
 _GAP = re.compile(
-    r"(?:[\s:=|*_\[\]\u2192\u2248~\u2013\u2014>\u2191\u2193]|-(?=[\s>A-Za-z])|,(?=\s[a-z])|\([^()]{0,160}\)"
+    r"(?:[\s:=|*_\[\]\u2192\u2248~\u2013\u2014\u2191\u2193]|(?<=[-=])>|-(?=[\s>A-Za-z])|,(?=\s[a-z])|\([^()]{0,160}\)"
     r"|\b(?:context|ctx|stride|window)(?:\s(?:length|size|of)){0,2}[\s=:]{0,2}\d[\d,]{0,8}k?\b"
     r"|\b\d{1,3}[- ]shots?\b|\b(?:n_shots?|num_fewshot)\s?[=:]\s?\d{1,3}\b"
     r"|\bacc_norm\b|\b(?:accuracy|accuracies|acc|norm|normali[sz]ed|normali[sz]ation|un|non|no|not|without|length|"
@@ -45,6 +48,9 @@ _BRACKET = re.compile(r"[\s*_]*\(([^()]{0,160})\)")
 _NEXT = re.compile(
     rf"[\s*_]*(?:,|;|/|\band\b|,\s*and\b)\s*[*_]{{0,3}}{_NUMBER}[*_]{{0,3}}\s?\((?P<said>[^()]{{0,160}})\)",
     re.I,
+)
+_NEXT_LED = re.compile(
+    rf"[\s*_]*(?:,|;|/|\band\b)\s*(?P<said>acc_norm|acc|by letter|by text)\s?[:=]?\s?{_NUMBER}", re.I
 )
 _CLAUSE = re.compile(r"[.;!?](?:\s|$)")
 _OF_MODEL = re.compile(r"[\s*_%]{0,4}(?:\([^()]{0,80}\)\s?)?(?:for|by|of)\s(?:the\s)?([A-Za-z][\w./-]*\w)")
@@ -165,7 +171,7 @@ def _rest(line: str, end: int, until: int, last: bool) -> str:
 
 def _further(line: str, end: int) -> Iterator[re.Match[str]]:
     """More numbers of the same benchmark, each with its own convention in brackets."""
-    while (more := _NEXT.match(line, end)) is not None:
+    while (more := _NEXT.match(line, end) or _NEXT_LED.match(line, end)) is not None:
         said = card_convention.of([more["said"]])
         if said == card_convention.Convention() and card_convention.unit([more["said"]]) is None:
             return

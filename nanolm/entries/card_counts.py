@@ -30,7 +30,7 @@ _SIZED = re.compile(
     rf"(?<![\w.])(?<!\w-)(?P<a>{NUMBER}){_JOINS}?(?P<as>[KMB]|[Tt]housand|[Mm]illion|[Bb]illion){_JOINS}{{1,2}}"
     rf"(?:(?:small|tiny|dense|causal|base|chat|instruct(?:ion)?(?:-tuned)?|pre-?trained|decoder(?:-only)?|open|"
     rf"autoregressive|generative|(?:large |small )?language|transformer|text){_JOINS}{{1,2}}){{0,4}}"
-    r"(?:[Mm]odel|[Tt]ransformer|LM|SLM|LLM|[Dd]ecoder|[Cc]heckpoint)\b(?![- ]?param)"
+    r"(?:[Mm]odel|[Tt]ransformer|LM|SLM|LLM|[Dd]ecoder|[Cc]heckpoint)\b(?![- ]?(?:param|context|size))"
     r"|(?:\b[Mm]odel [Ss]ize|(?:^|[|>-])\s{0,3}[Ss]ize)\s{0,3}(?:[:=|]\s{0,3}){1,2}"
     r"(?:(?:about|around|approx\w{0,8}\.?|roughly|ca\.|[~\u2248])\s{0,3}){0,2}"
     rf"(?P<b>{NUMBER})\s?(?P<bs>[KMB]|[Tt]housand|[Mm]illion|[Bb]illion)\b(?!\s?(?:param|tokens?|bytes?|words?|rows?))"
@@ -106,7 +106,7 @@ def _counts(number: int, line: str, own: Names) -> Iterator[Count]:
 def _doubt(line: str, match: re.Match[str], row: str, own: Names) -> str:
     """Why a count can't be told to be this model's; `row`: another model that begins the table's row."""
     before = line[max(0, match.start() - _NEAR) : match.start()]
-    part = _PART.search(before) or (match["a"] and _PART.search(_FILL.sub("", before.rstrip())))
+    part = _PART.search(before) or (match["a"] and _PART.search(_FILL.sub("", before[-60:].rstrip())))
     if part or _PART_NEXT.match(line, match.end()) or _PART_SAID.search(match.group(0)):
         return "it counts a part of the parameters"
     if match["a"] and _SERIES.search(before):

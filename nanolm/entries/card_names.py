@@ -22,6 +22,7 @@ _FAMILIES = frozenset(
      "mamba", "falcon", "bloom", "olmo", "stablelm", "smollm", "deepseek", "granite",
      "cerebras", "rwkv", "minicpm")
 )  # fmt: skip
+_TUNED = frozenset(("instruct", "chat", "it", "sft", "dpo", "rl", "think", "finetuned", "tuned", "distill"))
 _NO_MODELS = frozenset(
     ("rope", "swiglu", "geglu", "moe", "rmsnorm", "layernorm", "pytorch", "gguf", "onnx", "bf16", "fp16",
      "fp32", "fp8", "int8", "int4")
@@ -79,9 +80,16 @@ def own_places(texts: Sequence[str], own: Names) -> list[int]:
     ]
     if ours:
         return ours
-    return [
-        place for place, said in enumerate(plain) if said and any(said == name[: len(said)] for name in own)
-    ]
+    return [place for place, said in enumerate(plain) if any(_shortened(said, name) for name in own)]
+
+
+def _shortened(said: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    """Whether a head is a name without its end, or with `base` there; a tuned model has its whole name."""
+    if said == (*name, "base"):
+        return True
+    if not said or said != name[: len(said)] or (len(said) == 1 and said[0] in _FAMILIES):
+        return False
+    return not _TUNED.intersection(name[len(said) :])
 
 
 def looks_like_model(text: str) -> bool:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from nanolm.cli.card import command
 from nanolm.cli.entry import command as entry_command
-from nanolm.entries import card_benchmarks, card_claims, card_counts, card_sums, card_text, derive
+from nanolm.entries import card_benchmarks, card_claims, card_counts, card_names, card_sums, card_text, derive
 from nanolm.entries.artefacts import Folder
 from nanolm.entries.card_check import check
 from nanolm.entries.card_finding import Finding
@@ -290,7 +290,10 @@ def test_a_convention_in_a_cell_is_that_rows_alone(model: Model) -> None:
         "Ranked 3 on HellaSwag",
         "PIQA is a 2-way choice",
         "PIQA: 12 tasks",
-        "PIQA: 1 of 7",
+        "PIQA: 1 of 72",
+        "ARC-Easy/ARC-Challenge: 40.0/20.0",
+        "PIQA > 40.0",
+        "PIQA: 40,0 %",
         "![PIQA: 40.0](a.png)",
         "~~PIQA: 40.0~~",
         "`nanolm run --piqa 40.0 PIQA: 40.0`",
@@ -302,6 +305,39 @@ def test_what_is_no_result(model: Model, card: str) -> None:
     assert {one.outcome for one in checked(model(readme=card), OURS)["benchmark numbers"]} <= {
         "not checked", "missing",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        "PIQA: 40.0 (acc), 60.0 (acc_norm)",
+        "PIQA 40.0% (acc) and 60.0% (acc_norm), zero-shot",
+        "PIQA acc=0.400, acc_norm=0.600",
+        "- **PIQA**: acc 40.0, acc_norm 60.0",
+    ],
+)
+def test_two_numbers_of_one_benchmark(model: Model, card: str) -> None:
+    found = checked(model(readme=card), OURS)["PIQA"]
+    assert [(one.outcome, one.found) for one in found] == [
+        ("holds", "40.00 (piqa)"), ("holds", "60.00 (piqa-norm)"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("own", "heads", "places"),
+    [
+        ("org/My-Model", ["my_model", "My-Model-2"], [0]),
+        ("m", ["M (ours)", "N"], [0]),
+        ("m", ["M base", "N"], [0]),
+        ("m-base", ["M", "N"], [0]),
+        ("smollm2-135m-instruct", ["SmolLM2-135M", "SmolLM2-135M-Instruct"], [1]),
+        ("smollm2-135m-instruct", ["SmolLM2-135M", "Qwen"], []),
+        ("llama-eos", ["Llama", "GPT-2"], []),
+        ("m", ["This model", "GPT-2"], [0]),
+    ],
+)
+def test_which_head_is_this_model(own: str, heads: list[str], places: list[int]) -> None:
+    assert card_names.own_places(heads, card_names.of("", [own])) == places
 
 
 def claims(card: str, *own: str) -> list[tuple[str, str]]:
