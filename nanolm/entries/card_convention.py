@@ -10,25 +10,24 @@ import msgspec
 Said = TypeVar("Said")
 
 _NOT_NORMALISED = re.compile(
-    r"(?:\b(?:no|not|without|non)[- ](?:any )?(?:length[- ]?)?|\bun-?)normali[sz]\w*|normali[sz]ation:? none",
+    r"(?:(?:\b(?:no|not|without|non)|w/o)[- ](?:any )?(?:length[- ]?)?|\bun-?)normali[sz]\w*"
+    r"|normali[sz]ation:? none",
     re.I,
 )
 _OTHER_NORM = re.compile(
-    r"(?:rms|layer|batch|input|text|unicode|nfk?c|pre|post|weight|qk)[- ]?norm\w*(?:[- ]normali[sz]\w*)?",
+    r"(?:rms|layer|batch|input|unicode|nfk?c|pre|post|weight|qk)[- ]?norm\w*(?:[- ]normali[sz]\w*)?|\btext normali[sz]\w*",
     re.I,
 )
 _NORMALISED = re.compile(
-    r"acc(?:uracy)?[_, ]norm|normali[sz]|(?<!\w)(?<![A-Za-z]-)norm(?!\w)|per[- ]character|by characters", re.I
+    r"acc(?:uracy)?[-_, ]norm|normali[sz]|(?<!\w)norm(?!\w)|per[- ]character|by characters", re.I
 )
-_ACC = re.compile(r"\bacc\b(?![_, ]?norm)", re.I)
+_ACC = re.compile(r"\bacc\b(?![-_, ]?norm)", re.I)
 _PLAIN = re.compile(r"\braw (?:sum|log)|\bsum of (?:the )?log", re.I)
-_LETTER = re.compile(
-    r"\b(?:option|answer|by|choice|the)[- ](?:the )?(?:option[- ]|answer[- ])?letters?\b|-letter\b", re.I
-)
+_LETTER = re.compile(r"\bletters?\b", re.I)
 _TEXT = re.compile(
     r"\bby (?:the )?(?:option(?:'s)? |answer |full )?texts?\b"
     r"|\b(?:option|answer|choice|full)(?:'s)?[- ]texts?\b"
-    r"|\bcloze\b|-text\b|\bQuestion\W{1,3}Answer\b",
+    r"|\bcloze\b|-text\b|[(,]\s?(?:full |option )?text\s?[),]|\bQuestion\W{1,3}Answer\b",
     re.I,
 )
 _WORDS = {"zero": 0, "one": 1, "two": 2, "three": 3, "five": 5, "ten": 10, "few": -1, "multi": -1}
@@ -41,10 +40,16 @@ _SHOTS = re.compile(
 _NO_SHOTS = re.compile(r"\b(?:no|not|without)[- ](?:few|multi)[- ]?shots?", re.I)
 _BITS = re.compile(r"\bbpb\b|bits?[-_ /]per[-_ ]byte", re.I)
 _BYTE = re.compile(
-    r"\bbytes?[-_ ](?:level|ppl|perplexity|normali[sz]ed)|per[- ]byte|byte_ppl|\bby bytes?\b", re.I
+    r"\bbytes?[-_ ](?:level|ppl|perplexity|normali[sz]ed)|per[- ](?:utf-?8 )?byte"
+    r"|[(,]\s?bytes?\s?[),]|byte_ppl|\bby bytes?\b",
+    re.I,
 )
 _WORD = re.compile(r"\bword[-_ ](?:level|ppl|perplexity)|per[- ]word", re.I)
-_TOKEN = re.compile(r"\btokens?[-_ ](?:level|ppl|perplexity)|per[- ]token|\bby tokens?\b", re.I)
+_TOKEN = re.compile(
+    r"\btokens?[-_ ](?:level|ppl|perplexity)|per[- ]token"
+    r"|[(,]\s?tokens?\s?[),]|\bby tokens?\b",
+    re.I,
+)
 _WIDTH = r"[\s:=]{0,3}(?:(?:length|size|of|window|is)[\s:=]{1,3}){0,2}(?P<n>\d[\d,]{0,12})\s?(?P<k>k?)\b"
 _CONTEXT = re.compile(r"\b(?:context|ctx|window)" + _WIDTH, re.I)
 _STRIDE = re.compile(r"\bstride" + _WIDTH, re.I)
