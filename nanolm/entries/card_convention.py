@@ -15,7 +15,8 @@ _NOT_NORMALISED = re.compile(
     re.I,
 )
 _OTHER_NORM = re.compile(
-    r"(?:rms|layer|batch|input|unicode|nfk?c|pre|post|weight|qk)[- ]?norm\w*(?:[- ]normali[sz]\w*)?|\btext normali[sz]\w*",
+    r"(?:rms|layer|batch|input|unicode|nfk?c|pre|post|weight|qk)[- ]?norm\w*(?:[- ]normali[sz]\w*)?"
+    r"|\btext normali[sz]\w*",
     re.I,
 )
 _NORMALISED = re.compile(
