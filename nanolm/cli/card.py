@@ -4,11 +4,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from nanolm.cli.entry import _EDITION, _JSON, _json, _load
 
 if TYPE_CHECKING:
-    from nanolm.entries.card_check import Finding
+    from nanolm.entries.artefacts import Artefacts
+    from nanolm.entries.card_finding import Finding
+    from nanolm.entries.card_scores import Measured
+    from nanolm.entries.parameters import Audit
+    from nanolm.run.perplexity import Perplexity
 
 _MOST_ROWS = 40
 """Rows of the table about one thing, so that a card of thousands of claims can be read."""
@@ -25,7 +30,8 @@ def command() -> None:
     "--scores",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
-    help="A score.json of ours of this model, to hold the card's benchmark numbers against; may be repeated.",
+    help="A score.json, or a perplexity-*.json, of ours of this model, to hold the card's benchmark numbers "
+    "against; may be repeated.",
 )
 @_EDITION
 @_JSON
@@ -41,14 +47,52 @@ def check(reference: str, scores: tuple[Path, ...], edition: str, as_json: bool)
     from nanolm.entries import card_check
     from nanolm.entries.inspect import source_of
     from nanolm.entries.parameters import audit
-    from nanolm.reports import score_file
 
-    measured = {slug: line.raw for path in scores for slug, line in score_file.read(path).benchmarks.items()}
     source = source_of(reference, _load(edition), card=True)
-    findings = card_check.check(source, audit(source), measured)
+    count = audit(source)
+    findings = card_check.check(source, count, _measured(scores, source, count))
     _json(findings) if as_json else _show(source.where, findings)
     if any(finding.outcome == "differs" for finding in findings):
         raise SystemExit(1)
+
+
+def _measured(scores: tuple[Path, ...], source: "Artefacts", count: "Audit") -> "Measured":
+    """What the files of `--scores` hold. Raises `EntryError` for one of another model."""
+    from nanolm.entries import card_scores
+    from nanolm.entries.derive import _content
+    from nanolm.reports import score_file
+    from nanolm.run.perplexity import Perplexity
+
+    rows: dict[str, card_scores.Row] = {}
+    texts: list[card_scores.TextScore] = []
+    here = source.revision or (_content(source, count) if scores else "")
+    for path in scores:
+        found = _perplexity(path, Perplexity) or score_file.read(path)
+        card_scores.check_model(
+            source.where,
+            found.model,
+            file=str(path),
+            entry=found.entry,
+            repo=source.reference if source.revision else "",
+            revision=here,
+            parameters=count.parameters,
+        )
+        if isinstance(found, Perplexity):
+            texts.append(msgspec.convert(found, card_scores.TextScore, from_attributes=True))
+            continue
+        for slug, line in found.benchmarks.items():
+            row = card_scores.Row(raw=line.raw, items=line.items, complete=found.complete)
+            if slug not in rows or row.complete or not rows[slug].complete:
+                rows[slug] = row
+    return card_scores.Measured(rows=rows, texts=texts)
+
+
+def _perplexity(path: Path, kind: "type[Perplexity]") -> "Perplexity | None":
+    """None for a file that is no measured text."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except msgspec.DecodeError:
+        return None
 
 
 def _show(where: str, findings: "list[Finding]") -> None:

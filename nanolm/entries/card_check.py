@@ -3,15 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Literal
 
 import msgspec
 
-from nanolm.entries import artefacts, card_claims, card_counts
-from nanolm.entries.artefacts import Artefacts, Folder
-from nanolm.entries.card_claims import Stated, Sum
+from nanolm.entries import artefacts, card_claims, card_counts, card_scores, card_sums
+from nanolm.entries.artefacts import Artefacts
+from nanolm.entries.card_claims import Stated
+from nanolm.entries.card_finding import Finding, Outcome
+from nanolm.entries.card_scores import NOTHING, Measured
+from nanolm.entries.card_words import ARCHITECTURE
 from nanolm.entries.parameters import Audit, stored_embedding
-from nanolm.entries.weights import sha256
 from nanolm.errors import EntryError
 
 CARD = "README.md"
@@ -19,39 +20,23 @@ MOST = 4 << 20
 """Bytes of the largest card that is read."""
 _DATA = (r"\btokens?\b", r"\b(?:train|corpus|data)")
 _LIMITS = r"limitation|out[- ]of[- ]scope|not (?:intended|suitable)|caveat|weakness"
-Outcome = Literal["holds", "differs", "missing", "not checked"]
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing a card should state, and whether it is so."""
-
-    what: str
-    outcome: Outcome
-    stated: str = ""
-    found: str = ""
-    """What the artefact, or our own measurement, says."""
-    why: str = ""
-    line: int | None = None
-    """Of the card, 1-based."""
-    times: int = 1
-    """How often the card states it; `line` is the first."""
-
-
-def check(source: Artefacts, audit: Audit, measured: Mapping[str, float] | None = None) -> list[Finding]:
+def check(source: Artefacts, audit: Audit, measured: Measured = NOTHING) -> list[Finding]:
     """Every statement of the card beside what the artefact says; in the order of the conventions.
 
-    `measured`: our own raw accuracies by benchmark slug, 0 to 1. Raises `EntryError` without a card that can
-    be read.
+    `measured`: our own measurements of this model. Raises `EntryError` without a card that can be read.
     """
     card, broken = _card(source)
+    own = names(source)
     return _once(
         [
             *broken,
-            *_architecture(card, artefacts.table(source, "config.json") or {}),
-            *_parameters(card, audit, source),
+            *_architecture(card, own, artefacts.table(source, "config.json") or {}),
+            *_parameters(card, own, audit, source),
             _mentioned(card, "training data", "corpus and number of training tokens", *_DATA),
-            *_benchmarks(card, measured or {}),
-            *_sums(card, audit, source),
+            *card_scores.findings(card, own, measured),
+            *card_sums.findings(card, audit, source, but=CARD),
             _mentioned(card, "limitations", "what the model is not good at", _LIMITS),
         ]
     )
@@ -107,9 +92,9 @@ def _other_encoding(raw: bytes, at: int) -> Finding:
     )  # fmt: skip
 
 
-def _architecture(card: str, config: Mapping[str, object]) -> Iterator[Finding]:
-    stated = {one.what: one for one in card_claims.architecture(card)}
-    for what, part in card_claims.ARCHITECTURE.items():
+def _architecture(card: str, own: tuple[str, ...], config: Mapping[str, object]) -> Iterator[Finding]:
+    stated = {one.what: one for one in card_claims.architecture(card, own)}
+    for what, part in ARCHITECTURE.items():
         actual = next((config[key] for key in part.keys if isinstance(config.get(key), int)), None)
         if what not in stated:
             if actual is not None:
@@ -126,8 +111,8 @@ def _architecture(card: str, config: Mapping[str, object]) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _parameters(card: str, audit: Audit, source: Artefacts) -> Iterator[Finding]:
-    counts = card_counts.parameters(card, _names(source))
+def _parameters(card: str, own: tuple[str, ...], audit: Audit, source: Artefacts) -> Iterator[Finding]:
+    counts = card_counts.parameters(card, own)
     unique = f"{audit.parameters:,} unique"
     if all(count.doubt for count in counts):
         yield Finding(what="parameters", outcome="missing", found=unique)
@@ -155,14 +140,14 @@ def _parameters(card: str, audit: Audit, source: Artefacts) -> Iterator[Finding]
 
 
 def _rounds(one: Stated, actual: int) -> bool:
-    """Whether the stated number is the actual one, rounded or cut at the stated digit."""
-    return abs(one.value - actual) < one.unit
+    """Whether the stated number is the actual one, rounded at the last digit that is significant."""
+    return 2 * abs(one.value - actual) <= one.unit
 
 
-def _names(source: Artefacts) -> list[str]:
+def names(source: Artefacts) -> tuple[str, ...]:
     """What the model may be called in its card: its folder or repository."""
     path = getattr(source, "path", None)
-    return [source.reference.rstrip("/"), *([path.resolve().name] if path else [])]
+    return (source.reference.rstrip("/"), *([path.resolve().name] if path else []))
 
 
 class _Twice:
@@ -194,93 +179,6 @@ def _why_other(one: Stated, audit: Audit) -> str:
     if _rounds(one, audit.with_buffers):
         return f"it counts buffers, too: {audit.with_buffers:,}"
     return ""
-
-
-def _benchmarks(card: str, measured: Mapping[str, float]) -> Iterator[Finding]:
-    stated = card_claims.benchmarks(card)
-    if not stated:
-        yield _no_numbers(card)
-    for one in stated:
-        name = one.what
-        absent = card_claims.conventions(one)
-        ours = {slug: value for slug, value in measured.items() if _same_benchmark(name, slug)}
-        best = min(ours, key=lambda slug: abs(float(one.value) - 100 * ours[slug]), default=None)
-        if best is not None:
-            value = 100 * ours[best]
-            holds = abs(float(one.value) - value) <= float(one.unit) / 2 + 1e-9
-            yield Finding(
-                what=name, outcome="holds" if holds else "differs", stated=one.text,
-                found=f"{value:.2f} ({best})", line=one.line, why=_lacks(absent),
-            )  # fmt: skip
-        else:
-            yield Finding(
-                what=name, outcome="missing" if absent else "not checked", stated=one.text, line=one.line,
-                why=_lacks(absent) or "no measurement of ours to compare with (--scores)",
-            )  # fmt: skip
-
-
-def _no_numbers(card: str) -> Finding:
-    """None beside a name; but a table may have the names in its head."""
-    named = card_claims.only_named(card)
-    if named is None:
-        return Finding(what="benchmark numbers", outcome="missing")
-    line, names = named
-    return Finding(
-        what="benchmark numbers", outcome="not checked", line=line, stated=", ".join(dict.fromkeys(names)),
-        why="named without a number beside; of a table, rows that begin with a benchmark's name are read",
-    )  # fmt: skip
-
-
-def _lacks(absent: list[str]) -> str:
-    return f"its convention is not stated: {', '.join(absent)}" if absent else ""
-
-
-def _same_benchmark(name: str, slug: str) -> bool:
-    short = {"arc-e": "arc-easy", "arc-c": "arc-challenge"}
-    plain = name.lower()
-    return slug.startswith(short.get(plain, plain).replace(" ", "-"))
-
-
-def _sums(card: str, audit: Audit, source: Artefacts) -> Iterator[Finding]:
-    weights = {file.name: file.sha256 for file in audit.files}
-    actual = {value: name for name, value in weights.items() if value}
-    here = {name for name in source.names() if name != CARD}
-    stated = [one for one in card_claims.sums(card) if one.running or one.value in actual or one.file in here]
-    if all(one.file and one.file not in weights and one.value not in actual for one in stated):
-        yield Finding(
-            what="SHA-256", outcome="missing",
-            found=", ".join(f"{name} {value[:12]}…" for value, name in actual.items()),
-        )  # fmt: skip
-    sums = dict(weights)
-    for one in stated:
-        if one.file in here and one.file not in sums and isinstance(source, Folder):
-            sums[one.file] = sha256(source.path / one.file)
-        yield _sum(one, actual, sums)
-
-
-def _sum(one: Sum, actual: Mapping[str, str], sums: Mapping[str, str]) -> Finding:
-    """`actual`: the weights' file by its sum; `sums`: sum by file, of the weights and what else is named."""
-    outcome: Outcome = "not checked"
-    found = why = ""
-    if one.file:
-        ours = sums.get(one.file, "")
-        if ours:
-            outcome = "holds" if ours == one.value else "differs"
-            found = one.file if ours == one.value else f"{one.file} {ours[:12]}…"
-            if ours != one.value and one.value in actual:
-                why = f"it is the sum of {actual[one.value]}"
-        elif one.file in sums:
-            why = "weight files are read from a local folder only"
-        else:
-            why = f"it is said of {one.file}, which is not read here"
-    elif actual:
-        outcome = "holds" if one.value in actual else "differs"
-        found = actual.get(one.value) or ", ".join(f"{value[:12]}…" for value in actual)
-    else:
-        why = "weight files are read from a local folder only"
-    return Finding(
-        what="SHA-256", outcome=outcome, stated=f"{one.value[:12]}…", line=one.line, found=found, why=why
-    )
 
 
 def _mentioned(card: str, what: str, wanted: str, *words: str) -> Finding:

@@ -35,8 +35,12 @@ class _Section(msgspec.Struct):
 class Sections:
     """The sections of one card, in time linear in its length."""
 
-    def __init__(self, card: str) -> None:
-        lines = running_lines(card, code=True)
+    def __init__(self, card: str, but: frozenset[int] = frozenset()) -> None:
+        """`but`: lines that are left out of the texts: each says the convention of its own number alone."""
+        lines = [
+            (number, ("|" if "|" in line else "-") if number in but else line)
+            for number, line in running_lines(card, code=True)
+        ]
         self._sections = _outline(running_lines(card))
         self._starts = [section.start for section in self._sections]
         parts: list[list[str]] = [[] for _ in self._sections]

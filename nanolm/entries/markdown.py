@@ -60,6 +60,12 @@ def running_text(markdown: str) -> str:
     return "\n".join(line for _, line in running_lines(markdown))
 
 
+def header(markdown: str) -> list[Line]:
+    """The lines of the YAML at the top, without its rules; none when there is none."""
+    lines = _LINE_END.split(markdown)
+    return list(enumerate(lines[1 : max(1, _header(lines) - 1)], 2))
+
+
 def _header(lines: Sequence[str]) -> int:
     """How many lines the YAML at the top takes; 0 for none, and for one that never ends."""
     if not _RULE.fullmatch(lines[0]):
