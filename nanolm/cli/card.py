@@ -10,8 +10,8 @@ from nanolm.cli.entry import _EDITION, _JSON, _json, _load
 
 if TYPE_CHECKING:
     from nanolm.entries.artefacts import Artefacts
-    from nanolm.entries.card_finding import Finding
-    from nanolm.entries.card_scores import Measured
+    from nanolm.entries.card.finding import Finding
+    from nanolm.entries.card.scores import Measured
     from nanolm.entries.parameters import Audit
     from nanolm.run.perplexity import Perplexity
 
@@ -44,7 +44,7 @@ def check(reference: str, scores: tuple[Path, ...], edition: str, as_json: bool)
 
     Exit status: 0 when nothing differs, 1 otherwise.
     """
-    from nanolm.entries import card_check
+    from nanolm.entries.card import check as card_check
     from nanolm.entries.inspect import source_of
     from nanolm.entries.parameters import audit
 
@@ -58,14 +58,14 @@ def check(reference: str, scores: tuple[Path, ...], edition: str, as_json: bool)
 
 def _measured(scores: tuple[Path, ...], source: "Artefacts", count: "Audit") -> "Measured":
     """What the files of `--scores` hold. Raises `EntryError` for one of another model."""
-    from nanolm.entries import card_scores
-    from nanolm.entries.derive import _content
+    from nanolm.entries.card import scores as card_scores
+    from nanolm.entries.derive import content_of
     from nanolm.reports import score_file
     from nanolm.run.perplexity import Perplexity
 
     rows: dict[str, card_scores.Row] = {}
     texts: list[card_scores.TextScore] = []
-    here = source.revision or (_content(source, count) if scores else "")
+    here = source.revision or (content_of(source, count) if scores else "")
     for path in scores:
         found = _perplexity(path, Perplexity) or score_file.read(path)
         card_scores.check_model(

@@ -82,7 +82,7 @@ def from_artefacts(source: Artefacts, name: str, mode: Mode | None, edition: Edi
         title=name,
         artefact="transformers",
         repo="" if local else source.reference,
-        revision=source.revision or _content(source, count),
+        revision=source.revision or content_of(source, count),
         path=source.reference if local else "",
         mode=chosen,
         template_arguments=modes.arguments(chosen),
@@ -181,7 +181,7 @@ def check_content(entry: Entry) -> None:
     if not path.exists():
         raise EntryError(f"{entry.name}: there is no model at {path}; check `path` in its entry file")
     if path.is_dir():
-        found = _content(Folder(path), audit(Folder(path)))
+        found = content_of(Folder(path), audit(Folder(path)))
     else:
         found = sha256(path)
     if found != entry.revision:
@@ -268,7 +268,7 @@ def _warnings(*lines: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def _content(source: Artefacts, count: Audit) -> str:
+def content_of(source: Artefacts, count: Audit) -> str:
     """SHA-256 over a folder's files that decide outputs: weights, configuration, tokenizer, template."""
     weights = {file.name: file.sha256 for file in count.files}
     whole = hashlib.sha256()

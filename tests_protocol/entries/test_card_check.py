@@ -13,11 +13,17 @@ from click.testing import CliRunner
 
 from nanolm.cli.card import command
 from nanolm.cli.entry import command as entry_command
-from nanolm.entries import card_benchmarks, card_claims, card_counts, card_names, card_sums, card_text, derive
+from nanolm.entries import derive
 from nanolm.entries.artefacts import Folder
-from nanolm.entries.card_check import check
-from nanolm.entries.card_finding import Finding
-from nanolm.entries.card_scores import Measured, Row, TextScore, check_model
+from nanolm.entries.card import benchmarks as card_benchmarks
+from nanolm.entries.card import claims as card_claims
+from nanolm.entries.card import counts as card_counts
+from nanolm.entries.card import names as card_names
+from nanolm.entries.card import sums as card_sums
+from nanolm.entries.card import text as card_text
+from nanolm.entries.card.check import check
+from nanolm.entries.card.finding import Finding
+from nanolm.entries.card.scores import Measured, Row, TextScore, check_model
 from nanolm.entries.parameters import audit
 from nanolm.errors import EntryError
 from nanolm.run.perplexity import Perplexity
@@ -398,7 +404,7 @@ def score_of(
     """A score.json as a run of this folder writes it."""
     source = Folder(folder)
     count = audit(source)
-    identity = {"repo": "", "revision": derive._content(source, count), "parameters": count.parameters}
+    identity = {"repo": "", "revision": derive.content_of(source, count), "parameters": count.parameters}
     lines = {slug: BenchmarkScore(skill=0, raw=value, chance=0.5, chance_rule="constant", items=5)
              for slug, value in raw.items()}  # fmt: skip
     score = EntryScore(

@@ -5,11 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from nanolm.entries import card_benchmarks, card_convention, card_index, card_text
-from nanolm.entries.card_benchmarks import Claim
-from nanolm.entries.card_convention import Convention
-from nanolm.entries.card_finding import Finding, Outcome
-from nanolm.entries.card_words import slug
+from nanolm.entries.card import benchmarks as card_benchmarks
+from nanolm.entries.card import convention as card_convention
+from nanolm.entries.card import index as card_index
+from nanolm.entries.card import text as card_text
+from nanolm.entries.card.benchmarks import Claim
+from nanolm.entries.card.convention import Convention
+from nanolm.entries.card.finding import Finding, Outcome
+from nanolm.entries.card.words import slug
 from nanolm.errors import EntryError, counted
 
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import msgspec
 
-from nanolm.entries import card_names
-from nanolm.entries.card_names import Names
+from nanolm.entries.card import names as card_names
+from nanolm.entries.card.names import Names
 from nanolm.entries.markdown import Line, running_lines
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -116,7 +116,7 @@ class Piece(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=1)
 def pieces(card: str, own: tuple[str, ...] = ()) -> tuple[Piece, ...]:
     """The card's lines; of its tables with a head, this model's cells alone."""
-    from nanolm.entries.card_tables import is_rule, table
+    from nanolm.entries.card.tables import is_rule, table
 
     mine = names(card, own)
     found: list[Piece] = []

@@ -6,12 +6,16 @@ from decimal import Decimal
 
 import msgspec
 
-from nanolm.entries import artefacts, card_claims, card_counts, card_scores, card_sums
+from nanolm.entries import artefacts
 from nanolm.entries.artefacts import Artefacts
-from nanolm.entries.card_claims import Stated
-from nanolm.entries.card_finding import Finding, Outcome
-from nanolm.entries.card_scores import NOTHING, Measured
-from nanolm.entries.card_words import ARCHITECTURE
+from nanolm.entries.card import claims as card_claims
+from nanolm.entries.card import counts as card_counts
+from nanolm.entries.card import scores as card_scores
+from nanolm.entries.card import sums as card_sums
+from nanolm.entries.card.claims import Stated
+from nanolm.entries.card.finding import Finding, Outcome
+from nanolm.entries.card.scores import NOTHING, Measured
+from nanolm.entries.card.words import ARCHITECTURE
 from nanolm.entries.parameters import Audit, stored_embedding
 from nanolm.errors import EntryError
 

@@ -12,12 +12,13 @@ from functools import lru_cache
 
 import msgspec
 
-from nanolm.entries import card_convention, card_names
-from nanolm.entries.card_claims import Stated, scaled
-from nanolm.entries.card_names import Names
-from nanolm.entries.card_sections import Sections
-from nanolm.entries.card_text import Piece, names, pieces, seen
-from nanolm.entries.card_words import NAMES, PERPLEXITY
+from nanolm.entries.card import convention as card_convention
+from nanolm.entries.card import names as card_names
+from nanolm.entries.card.claims import Stated, scaled
+from nanolm.entries.card.names import Names
+from nanolm.entries.card.sections import Sections
+from nanolm.entries.card.text import Piece, names, pieces, seen
+from nanolm.entries.card.words import NAMES, PERPLEXITY
 
 _WINDOW = 240
 """Characters after a name in which its number stands."""

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from nanolm.entries.card_claims import NUMBER, Stated, body, scaled
-from nanolm.entries.card_names import OTHERS, Names, is_other
-from nanolm.entries.card_text import names
+from nanolm.entries.card.claims import NUMBER, Stated, body, scaled
+from nanolm.entries.card.names import OTHERS, Names, is_other
+from nanolm.entries.card.text import names
 
 _SCALES = {"": 1, "k": 10**3, "thousand": 10**3, "m": 10**6, "million": 10**6, "b": 10**9, "billion": 10**9}
 _SCALE = "k|m|b|thousand|million|billion"

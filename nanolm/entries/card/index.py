@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from nanolm.entries import card_names
-from nanolm.entries.card_benchmarks import Claim
-from nanolm.entries.card_finding import Finding
-from nanolm.entries.card_names import Names
-from nanolm.entries.card_words import NAMES
+from nanolm.entries.card import names as card_names
+from nanolm.entries.card.benchmarks import Claim
+from nanolm.entries.card.finding import Finding
+from nanolm.entries.card.names import Names
+from nanolm.entries.card.words import NAMES
 from nanolm.entries.markdown import Line, header
 
 _KEY = re.compile(r"""\s*["']?model-index["']?\s*:""")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from nanolm.entries.artefacts import Artefacts, Folder
-from nanolm.entries.card_finding import Finding, Outcome
-from nanolm.entries.card_text import seen
+from nanolm.entries.card.finding import Finding, Outcome
+from nanolm.entries.card.text import seen
 from nanolm.entries.markdown import running_lines
 from nanolm.entries.parameters import Audit
 from nanolm.entries.weights import sha256

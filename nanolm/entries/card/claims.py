@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import msgspec
 
-from nanolm.entries.card_sections import EVALUATION, Sections
-from nanolm.entries.card_text import pieces, seen
-from nanolm.entries.card_words import ARCHITECTURE, NAMES
+from nanolm.entries.card.sections import EVALUATION, Sections
+from nanolm.entries.card.text import pieces, seen
+from nanolm.entries.card.words import ARCHITECTURE, NAMES
 from nanolm.entries.markdown import Line
 
 _KV = re.compile(r"(?:kv|key[- ]value)[ _-]heads", re.I)

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from nanolm.entries import card_names
-from nanolm.entries.card_names import Names
-from nanolm.entries.card_text import Piece
-from nanolm.entries.card_words import NAMES, PROPERTY
+from nanolm.entries.card import names as card_names
+from nanolm.entries.card.names import Names
+from nanolm.entries.card.text import Piece
+from nanolm.entries.card.words import NAMES, PROPERTY
 from nanolm.entries.markdown import Line
 
 _PIPE = re.compile(r"(?<!\\)\|")
