@@ -1,5 +1,8 @@
 """A Markdown card of an entry's scores, to be put into a model card."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from nanolm.editions.edition import Edition
 from nanolm.errors import counted
 from nanolm.reports.table import Row
@@ -37,7 +40,7 @@ def card(edition: Edition, row: Row) -> str:
         source += f" <{_plain(str(decoding['link']))}>"
     lines += [
         "",
-        f"- Model: `{model.get('repo', '')}` at `{model.get('revision', '')}`, mode `{score.mode}`, "
+        f"- Model: {_artefact(model)}, mode `{score.mode}`, "
         f"{int(model.get('parameters') or 0):,} parameters, context {int(model.get('context') or 0):,}, "
         f"licence {_plain(str(model.get('licence') or 'none stated'))}",
         f"- Decoding: {_plain(values)} ({source}); {counted(score.samples, 'sample')} per item",
@@ -72,13 +75,18 @@ def _conventions(edition: Edition, score: EntryScore) -> list[str]:
         if spec is None or spec.answer_type != "likeliest":
             continue
         context = _code(spec.layout) if spec.layout else "the opening token alone"
-        compared = {"none": "its sum", "characters": "its sum by the option's characters"}[spec.normalisation]
+        compared = {"none": "its sum (acc)", "characters": "its sum by the option's characters (acc_norm)"}[spec.normalisation]
         clip = f"; of the context the last {spec.clip:,} tokens" if spec.clip else ""
         lines.append(
             f"- {_plain(spec.title)}: zero-shot, no chat template, log-likelihood of {_code(spec.continuation)} "
             f"behind {context}, compared by {compared}{clip}"
         )
     return ["", "Conventions, with line breaks as `\\n`:", "", *lines] if lines else []
+
+
+def _artefact(model: Mapping[str, Any]) -> str:
+    revision = f"revision `{model.get('revision', '')}`"
+    return f"`{model['repo']}`, {revision}" if model.get("repo") else f"local files, {revision} (a digest of them)"
 
 
 def _code(text: str) -> str:

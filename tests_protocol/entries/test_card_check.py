@@ -263,6 +263,24 @@ def test_a_number_is_held_against_the_row_of_its_convention(
     assert (one.outcome, one.found) == (outcome, found)
 
 
+def test_a_revision_is_no_sum(model: Model) -> None:
+    card = f"# M\n\nMeasured at revision `{'d' * 64}` (a digest of its files).\n"
+    assert [one.outcome for one in checked(model(readme=card))["SHA-256"]] == ["missing"]
+
+
+def test_the_raw_column_is_read_of_a_table_that_nanolm_wrote(model: Model) -> None:
+    """Skill, chance level, items, tokens and truncated shares are no accuracies."""
+    card = """## SLM benchmark conventions: m
+
+| Benchmark | Skill | Raw | Chance | Items | Mean output tokens | Truncated |
+|---|---:|---:|---:|---:|---:|---:|
+| ARC-Easy, by letter | 11.0 | 20.0 (18.1 to 22.0) | 26.6 | 2,376 | 1 | 0.0% |
+| PIQA | 30.1 | 61.5 (59.0 to 63.9) | 50.5 | 1,838 | 1 | 0.0% |
+"""
+    found = {one.text: one.value for one in card_benchmarks.benchmarks(card)}
+    assert {str(value) for value in found.values()} == {"20.0", "61.5"}
+
+
 def test_what_the_card_does_not_say_is_said(model: Model) -> None:
     (one,) = checked(model(readme="ARC-Easy: 20.0 (zero-shot, acc_norm or acc)"), OURS)["ARC-Easy"]
     assert one.outcome == "holds"

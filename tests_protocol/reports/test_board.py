@@ -132,11 +132,11 @@ def test_a_card_states_the_conventions_of_log_likelihoods(mini: Edition) -> None
     ]
     (letter,) = [line for line in lines if line.startswith("- ARC-Easy, by letter")]
     assert letter.endswith(
-        "log-likelihood of `\\n{letter}` behind `{question}\\n{options}`, compared by its sum; of the context "
+        "log-likelihood of `\\n{letter}` behind `{question}\\n{options}`, compared by its sum (acc); of the context "
         "the last 256 tokens"
     )
     (normed,) = [line for line in lines if line.startswith("- PIQA, per character")]
-    assert normed.endswith("compared by its sum by the option's characters")
+    assert normed.endswith("compared by its sum by the option's characters (acc_norm)")
     assert _conventions(mini, SimpleNamespace(benchmarks=mini.benchmarks)) == []  # type: ignore[arg-type]
 
 

@@ -26,6 +26,8 @@ _FILE_LAST = re.compile(_FILE.pattern + "$", re.I)
 _SHORT = re.compile(r"(?<![\w-])(?=[a-f]*\d)[0-9a-f]{8,63}(?![0-9a-z])(?P<dots>\u2026|\.\.\.)?", re.I)
 """A shortened sum, where the line says that it is one."""
 _SAID = re.compile(r"sha-?\s?256(?:sum)?|checksum", re.I)
+_REVISION = re.compile(r"\b(?:commit|revision)\W{1,4}$", re.I)
+"""What stands behind it names a state of a repository, or of a folder."""
 _NOT_SAID = re.compile(r"commit|revision|md5|sha-?1\b|sha-?512|blake", re.I)
 _OTHER = re.compile(
     r"\b(?:data(?:set)?s?|corpus|corpora|tokeni[sz]er|vocab\w*|optimi[sz]er|code|logs?|prompts?|items)\b",
@@ -57,6 +59,8 @@ def sums(card: str) -> Iterator[Sum]:
         found.sort(key=lambda one: one.start())
         for place, match in enumerate(found):
             before = line[found[place - 1].end() if place else 0 : match.start()]
+            if _REVISION.search(before):
+                continue
             after = line[match.end() : found[place + 1].start() if place + 1 < len(found) else len(line)]
             names = [*reversed(_FILE.findall(before)), *_FILE.findall(after)]
             file = names[0] if names else led if not place else ""

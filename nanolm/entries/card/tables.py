@@ -15,7 +15,8 @@ _NUMERIC = re.compile(r"[\s*_~\u2248<>+\u2212-]*(?:about |ca\. ?)?\d", re.I)
 _VALUE = re.compile(r"[\s*_~\u2248-]*\d[\d.,_]*\s?(?:%|[kmbt]|million|billion)?[\s*_]*", re.I)
 _NOTHING = re.compile(
     r"chance|random|guess|baseline|std\w*|std\.? ?err\w*|\u00b1|items|questions|examples|samples|n|#|\u0394|"
-    r"delta|diff\w*|gain|human|sota|majority|teacher|reference|published|version|rank",
+    r"delta|diff\w*|gain|human|sota|majority|teacher|reference|published|version|rank|skill|"
+    r"(?:95% )?(?:interval|ci)|(?:mean )?(?:output )?tokens|truncated|rule",
     re.I,
 )
 """Heads of columns that hold no number of any model, or another's."""
@@ -25,7 +26,7 @@ _QUALIFIES = re.compile(
     re.I,
 )
 _NEUTRAL = re.compile(
-    r"\b(?:value|score|result|number|count|acc(?:uracy)?|shots?|test|validation|val|dev|letter|text|ppl|"
+    r"\b(?:raw|value|score|result|number|count|acc(?:uracy)?|shots?|test|validation|val|dev|letter|text|ppl|"
     r"perplexity|bpb|bits|performance|size|spec\w*|detail\w*|setting\w*|config\w*)s?\b|acc_norm|normali[sz]|%",
     re.I,
 )
