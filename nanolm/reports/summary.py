@@ -17,6 +17,7 @@ from nanolm.sources import cache
 
 CSV, JSON = "summary.csv", "summary.json"
 _HEAD = ("model", "params", "prompt_style", "total", "correct", "accuracy", "parse_errors", "elapsed_seconds")
+_TAIL = ("low", "high", "chance", "skill", "wrong_answers", "mode", "complete")
 
 
 def write(folder: Path, found: Details) -> list[Path]:
@@ -57,7 +58,8 @@ def as_csv(found: list[Details]) -> str:
     columns = categories(found)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*_HEAD, *columns, "low", "high", "chance", "skill", "wrong_answers", "mode", "complete"])
+    heads = (f"category {name}" if name in (*_HEAD, *_TAIL) else name for name in columns)
+    writer.writerow([*_HEAD, *heads, *_TAIL])
     for one in found:
         for slug, each in one.formats.items():
             parts = (each.by_category.get(category) for category in columns)

@@ -122,6 +122,19 @@ def test_a_part_of_the_questions(build: Build) -> None:
     assert (only.questions, only.total, only.correct) == (3, 3, 3)
 
 
+def test_a_category_named_as_a_column_keeps_a_column_of_its_own(build: Build) -> None:
+    found = build()
+    renamed = {
+        slug: msgspec.structs.replace(
+            each, by_category={"total": each.by_category["even"], "low": each.by_category["odd"]}
+        )
+        for slug, each in found.formats.items()
+    }
+    (first, _) = csv.DictReader(io.StringIO(summary.as_csv([msgspec.structs.replace(found, formats=renamed)])))
+    assert (first["total"], first["category total"]) == ("8", "0.5000")
+    assert first["category low"] == f"{found.formats['featherweight-plain'].by_category['odd'].accuracy:.4f}"
+
+
 def test_files_of_all_entries(build: Build, edition: Edition) -> None:
     oracle = entries.resolve("oracle", edition)
     big = msgspec.structs.replace(oracle, name="big", parameters=900)
