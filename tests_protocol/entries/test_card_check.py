@@ -281,6 +281,32 @@ def test_the_raw_column_is_read_of_a_table_that_nanolm_wrote(model: Model) -> No
     assert {str(value) for value in found.values()} == {"20.0", "61.5"}
 
 
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("trainable params: 8,192 || all params: 163,648", ["163648"]),
+        ("Each layer has about 37K parameters", []),
+        ("The embedding matrix alone has 44,800 parameters", []),
+        ("<li>Context length: 2,048</li><li>Parameters: 163648</li>", ["163648"]),
+        ("Layers 2<br>Parameters: 163648<br>Heads 4", ["163648"]),
+    ],
+)
+def test_a_part_is_not_the_whole_and_list_items_are_apart(text: str, counts: list[str]) -> None:
+    assert [str(one.stated.value) for one in card_counts.parameters(text) if not one.doubt] == counts
+
+
+def test_what_one_row_or_line_says_of_itself_is_of_no_other() -> None:
+    """Also a row of a benchmark that is not known here."""
+    table = (
+        "All evaluations are zero-shot unless stated otherwise.\n\n"
+        "| Metrics | M |\n|:---|:---:|\n| HellaSwag | 40.0 |\n| GSM8K (5-shot) | 1.4 |\n| PIQA | 41.0 |\n"
+    )
+    assert {one.convention.shots for one in card_benchmarks.benchmarks(table, ("m",))} == {0}
+    letter, normed = card_benchmarks.benchmarks("ARC-c: 20.0 (letter)\nHellaSwag (acc_norm): 40.00\n")
+    assert (letter.convention.form, letter.convention.normalised) == ("letter", None)
+    assert (normed.convention.form, normed.convention.normalised) == (None, True)
+
+
 def test_what_the_card_does_not_say_is_said(model: Model) -> None:
     (one,) = checked(model(readme="ARC-Easy: 20.0 (zero-shot, acc_norm or acc)"), OURS)["ARC-Easy"]
     assert one.outcome == "holds"
@@ -647,6 +673,7 @@ model-index:
     dataset: {name: PIQA, type: piqa}
     metrics:
     - {type: acc, value: 0.400, name: accuracy}
+    - {type: acc_stderr, value: 0.02}
     - type: acc_norm
       value: 60.0
     - type: accuracy

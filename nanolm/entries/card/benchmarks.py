@@ -20,6 +20,8 @@ from nanolm.entries.card.sections import Sections
 from nanolm.entries.card.text import Piece, names, pieces, seen
 from nanolm.entries.card.words import NAMES, PERPLEXITY
 
+_NUMBER_ROW = re.compile(r"\s*\|.*\|\s*[*_]*\d[\d.,]*\s?%?[*_]*\s*(?:\||$)")
+"""A row of a table that holds a number, of this model or another, of a benchmark known here or not."""
 _WINDOW = 240
 """Characters after a name in which its number stands."""
 _UNITS = (
@@ -104,17 +106,24 @@ def benchmarks(card: str, own: tuple[str, ...] = ()) -> list[Claim]:
     its convention: a command says how to repeat a number."""
     mine = names(card, own)
     found = [(piece, list(_claims(piece, mine))) for piece in pieces(card, own) if NAMES.search(piece.text)]
-    rows = frozenset(
+    alone = {
         piece.line
         for piece, claims in found
-        if claims and (piece.cell or "|" in piece.text or _LIST.match(piece.text))
-    )
-    near = _sections(card, rows)
+        if claims and (piece.cell or "|" in piece.text or _LIST.match(piece.text) or _one(piece, claims))
+    }
+    alone |= {number for number, line in seen(card) if _NUMBER_ROW.match(line)}
+    near = _sections(card, frozenset(alone))
     return [
         msgspec.structs.replace(claim, around=(*claim.around, *near.around(claim.line)))
         for _, claims in found
         for claim in claims
     ]
+
+
+def _one(piece: Piece, claims: list[Claim]) -> bool:
+    """Whether a line is about one number: what it says of it is said of no other."""
+    (claim, *more) = claims
+    return not more and not claim.perplexity and NAMES.match(piece.text.lstrip(" *_>")) is not None
 
 
 @lru_cache(maxsize=1)

@@ -37,7 +37,9 @@ _SIZED = re.compile(
 )
 """Sizes that are said without the word; a scale must be there, and its letter is large."""
 _PART = re.compile(
-    r"(?:embed(?:ding)?s?|activated?|active|frozen|lora|adapters?|head|encoder)(?:\s(?:layers?|weights?))?\s{0,3}$",
+    r"(?:(?:embed(?:ding)?s?|activated?|active|frozen|trainable|lora|adapters?|head|encoder)"
+    r"(?:\s(?:layers?|weights?))?"
+    r"|\b(?:(?:each|every)\s\w{1,20}|embedding\s(?:matrix|table)(?:\salone)?)\s(?:has|holds|takes)(?:\sabout)?)\s{0,3}$",
     re.I,
 )
 _PART_NEXT = re.compile(r"\s?\(?(?:lora|adapters?|embedding|active|in the (?:adapter|head|embedding))", re.I)

@@ -136,6 +136,8 @@ def _metrics(whole: Any) -> Iterator[Metric]:
             arguments = next(iter(_many(dataset.get("args"))), {})
             shots = arguments.get("num_few_shot", arguments.get("num_fewshot"))
             for metric in _many(result.get("metrics")):
+                if "stderr" in _text(metric.get("type")).casefold():
+                    continue  # of the number beside it
                 yield Metric(
                     model=_text(model.get("name")),
                     dataset="; ".join(_text(dataset.get(key)) for key in ("name", "config", "type")),

@@ -15,6 +15,8 @@ from nanolm.entries.card.names import Names
 from nanolm.entries.markdown import Line, running_lines
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_APART = re.compile(r"<br\s*/?>|</(?:li|p|div)>", re.I)
+"""Behind these another statement begins."""
 _CELL_TAG = re.compile(r"<t[dh]\b[^<>]*>", re.I)
 _ROW, _ROW_END = re.compile(r"<tr\b", re.I), re.compile(r"</tr\b|</table\b", re.I)
 _BEGINS_ROW = re.compile(r"(?=<tr\b)", re.I)
@@ -66,7 +68,9 @@ def _plain(line: str) -> str:
         line = _STRUCK.sub(" ", line)
     if "](" in line or "![" in line:
         line = _TARGET.sub("", _PICTURE.sub(" ", line))
-    text = _TAG.sub(" ", _CELL_TAG.sub(" | ", line))
+    if "<" in line:
+        line = _TAG.sub(" ", _APART.sub("; ", _CELL_TAG.sub(" | ", line)))
+    text = line
     return html.unescape(text).replace("\N{NO-BREAK SPACE}", " ") if "&" in text else text
 
 
