@@ -66,6 +66,8 @@ def _sorted(found: list[Metric], own: Names) -> tuple[list[Claim], list[Finding]
     claims: list[Claim] = []
     others: list[Finding] = []
     for one in found:
+        if "stderr" in one.kind.casefold():
+            continue  # of the number beside it
         claim = _claim(one)
         if isinstance(claim, Claim) and one.model not in ours:
             claim = f"it is said of {one.model}"
@@ -136,8 +138,6 @@ def _metrics(whole: Any) -> Iterator[Metric]:
             arguments = next(iter(_many(dataset.get("args"))), {})
             shots = arguments.get("num_few_shot", arguments.get("num_fewshot"))
             for metric in _many(result.get("metrics")):
-                if "stderr" in _text(metric.get("type")).casefold():
-                    continue  # of the number beside it
                 yield Metric(
                     model=_text(model.get("name")),
                     dataset="; ".join(_text(dataset.get(key)) for key in ("name", "config", "type")),
