@@ -673,7 +673,6 @@ model-index:
     dataset: {name: PIQA, type: piqa}
     metrics:
     - {type: acc, value: 0.400, name: accuracy}
-    - {type: acc_stderr, value: 0.02}
     - type: acc_norm
       value: 60.0
     - type: accuracy
@@ -693,6 +692,7 @@ model-index:
     metrics:
     - {type: acc, value: 130.5}
     - {type: acc, value: unknown}
+    - {type: acc_stderr, value: 0.02}
 ---
 2,408 parameters
 """
