@@ -30,6 +30,17 @@ def is_recorded(folder: Path) -> bool:
     return (folder / LINES).exists() or (folder / COMPRESSED).exists()
 
 
+def stamped(path: Path, stamp: str, suffix: str) -> Path:
+    """The path with a stamp before its `suffix`, and a number where a file of that name is there already."""
+    stem = path.name.removesuffix(suffix)
+    target = path.with_name(f"{stem}.{stamp}{suffix}")
+    number = 1
+    while target.exists():
+        number += 1
+        target = path.with_name(f"{stem}.{stamp}-{number}{suffix}")
+    return target
+
+
 class Record:
     """Open with `Record(folder, write=True)` to write, without to read or follow.
 
@@ -163,13 +174,7 @@ class Record:
         stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
         for path in (self.path, self.compressed):
             if path.exists():
-                suffix = path.name.removeprefix("outputs")
-                target = path.with_name(f"outputs.{stamp}{suffix}")
-                number = 1
-                while target.exists():
-                    number += 1
-                    target = path.with_name(f"outputs.{stamp}-{number}{suffix}")
-                path.rename(target)
+                path.rename(stamped(path, stamp, path.name.removeprefix("outputs")))
 
     def _open_for_writing(self) -> None:
         try:

@@ -13,6 +13,7 @@ from typing import BinaryIO
 import msgspec
 
 from nanolm.errors import RecordError
+from nanolm.records.record import stamped
 
 
 class WindowLog:
@@ -66,9 +67,4 @@ class WindowLog:
 def dated(path: Path) -> Path:
     """A name that is free, with the time when the file was last written, UTC."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(path.stat().st_mtime))
-    target = path.with_name(f"{path.stem}.{stamp}{path.suffix}")
-    number = 1
-    while target.exists():
-        number += 1
-        target = path.with_name(f"{path.stem}.{stamp}-{number}{path.suffix}")
-    return target
+    return stamped(path, stamp, path.suffix)
